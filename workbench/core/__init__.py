@@ -1,0 +1,1 @@
+"""Values without I/O: what every other folder speaks in."""

@@ -1,0 +1,37 @@
+"""One deadline and one stop flag for a whole activation; the clock is a parameter."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Event
+
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The moment (in seconds of `clock`) by which an activation has to answer; `cancel` stops it earlier."""
+
+    at: float
+    clock: Clock = time.monotonic
+    cancelled: Event = field(default_factory=Event)
+
+    @classmethod
+    def after_ms(cls, milliseconds: int, clock: Clock = time.monotonic) -> Deadline:
+        """The deadline `milliseconds` from now."""
+        return cls(clock() + milliseconds / 1000, clock)
+
+    def remaining_ms(self) -> float:
+        """Milliseconds left, never below 0."""
+        return max(0.0, (self.at - self.clock()) * 1000)
+
+    @property
+    def passed(self) -> bool:
+        """Whether no time is left, or the caller cancelled."""
+        return self.cancelled.is_set() or self.clock() >= self.at
+
+    def cancel(self) -> None:
+        """Ask the activation to stop at its next look at the deadline."""
+        self.cancelled.set()

@@ -1,0 +1,1 @@
+"""Revisions, the builder and the vector plan."""

@@ -1,0 +1,1 @@
+"""Text to structure: front matter, sections, blocks, resources' units. Pure."""

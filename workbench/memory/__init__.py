@@ -1,0 +1,1 @@
+"""Sources, the state manifest and snapshots."""

@@ -1,0 +1,1 @@
+"""The only torch, sentence-transformers and onnxruntime code."""

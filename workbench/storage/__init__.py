@@ -1,0 +1,1 @@
+"""The only sqlite3 and file-replacing code."""
