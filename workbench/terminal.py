@@ -1,0 +1,106 @@
+"""How the command shows things: tables, bars and colours on a terminal, plain lines elsewhere, one document for JSON.
+
+Never decides what is shown. Progress goes to stderr, so that stdout stays the answer.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from workbench.core.errors import WorkbenchError
+
+if TYPE_CHECKING:
+    from workbench.core.progress import Progress
+
+Cell = str | int | float | None
+
+
+def use_utf8() -> None:
+    """Make every standard stream UTF-8, whatever the locale says; what cannot be encoded is escaped, not refused."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="backslashreplace" if stream is not sys.stdin else "surrogateescape")
+
+
+def say(line: str = "") -> None:
+    """One plain line on stdout."""
+    sys.stdout.write(line + "\n")
+
+
+def note(line: str) -> None:
+    """One line beside the answer, on stderr."""
+    sys.stderr.write(line + "\n")
+
+
+def show_json(value: Any) -> None:
+    """The one JSON document of an answer."""
+    document = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    say(json.dumps(document, ensure_ascii=False, indent=2, default=_as_json))
+
+
+def show_error(error: WorkbenchError, *, as_json: bool) -> None:
+    """`code: sentence` on stderr, or the error object on stdout with `--json`."""
+    if as_json:
+        show_json({"error": error.as_dict()})
+    else:
+        note(f"{error.code}: {error.message}")
+
+
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]], *, title: str = "") -> None:
+    """Rows in the order given: a drawn table on a terminal, tab-separated lines with a header elsewhere."""
+    texts = [[_cell(value) for value in row] for row in rows]
+    if not sys.stdout.isatty():
+        say("\t".join(columns))
+        for row in texts:
+            say("\t".join(" ".join(cell.split()) for cell in row))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title or None, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in texts:
+        table.add_row(*map(Text, row))
+    Console().print(table)
+
+
+@contextmanager
+def progress_bars(*, quiet: bool) -> Iterator[Progress]:
+    """A progress callback that draws one bar a phase on a terminal's stderr, and nothing elsewhere."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda phase, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bars, TaskID, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def advance(phase: str, done: int, total: int) -> None:
+            if phase not in tasks:
+                tasks[phase] = bars.add_task(phase, total=total)
+            bars.update(tasks[phase], completed=done, total=total)
+
+        yield advance
+
+
+def _cell(value: Cell) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    return str(value)
