@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from workbench.core.hashing import digest
 from workbench.core.text import first_sentence, one_line
 
 L0_CHARS = 120
+UNSETTLED = -1
+GONE = "gone"
 
 
 class Layer(StrEnum):
@@ -71,6 +74,35 @@ class Source:
     source_version: int
     file_digest: str
     byte_size: int
+
+
+class EntryStamp(NamedTuple):
+    """What is remembered of one entry of a source; as JSON a list of three."""
+
+    claimed_id: str | None
+    derived_id: str
+    content_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStamp:
+    """What the index remembers of a file, so that a file with equal size, `changed_ns` and inode is not read again.
+
+    changed_ns: the later of modification and status-change time; `UNSETTLED` when the file was so fresh (or not read)
+    that an equal time proves nothing. error: why the source cannot serve (then `entries` is empty); `GONE` keeps only
+    the epoch of a file that is no longer there, so that its re-creation gets a new one.
+    """
+
+    source: Source
+    changed_ns: int
+    inode: int
+    entries: tuple[EntryStamp, ...] = ()
+    error: str | None = None
+
+    @property
+    def claims(self) -> tuple[str, ...]:
+        """The ids that entries of this source claim, in order."""
+        return tuple(entry.claimed_id for entry in self.entries if entry.claimed_id is not None)
 
 
 @dataclass(frozen=True, slots=True)
