@@ -29,6 +29,7 @@ class Ordering(StrEnum):
 class ActivationRequest(Wire):
     """One request. `state` is what an earlier result handed out, unchanged; without it everything is `add`.
 
+    freshness: the settings' policy when null.
     scopes: search only resources of these scopes (all when null). deadline_ms: at most the limit's.
     verify: check each selected unit against the bytes on disk (`snapshot_mismatch` where they differ).
     observation, session_id, step and context_version are recorded for the host and do not change recall.
@@ -46,7 +47,7 @@ class ActivationRequest(Wire):
     verify: bool = False
     deadline_ms: int | None = None
     limits: dict[str, int] = Field(default_factory=dict)
-    freshness: Freshness = Freshness.READY_HEAD
+    freshness: Freshness | None = None
 
 
 class Fragment(Wire):

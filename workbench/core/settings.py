@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -83,3 +85,31 @@ def _settings_class(config: Path) -> type[Settings]:
             return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config)
 
     return HomeSettings
+
+
+@dataclass(frozen=True, slots=True)
+class SettingOrigin:
+    """One setting: its effective value and where it came from (`default`, `config.toml`, `environment`)."""
+
+    name: str
+    value: Any
+    origin: str
+    description: str
+
+
+def explain_settings(home: Path) -> tuple[SettingOrigin, ...]:
+    """Every setting of a home in the order of `Settings`, for `doctor`. Raises as `load_settings`."""
+    settings = load_settings(home)
+    config = home / "config.toml"
+    written = tomllib.loads(config.read_text(encoding="utf-8")) if config.exists() else {}
+    environment = {name.upper() for name in os.environ}
+    return tuple(
+        SettingOrigin(name, getattr(settings, name), _origin(name, written, environment), field.description or "")
+        for name, field in Settings.model_fields.items()
+    )
+
+
+def _origin(name: str, written: Mapping[str, Any], environment: Set[str]) -> str:
+    if f"WORKBENCH_{name.upper()}" in environment:
+        return "environment"
+    return "config.toml" if name in written else "default"

@@ -9,11 +9,13 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
 from workbench.core.errors import WorkbenchError
+from workbench.storage.files import atomic_write
 
 if TYPE_CHECKING:
     from workbench.core.progress import Progress
@@ -37,6 +39,16 @@ def say(line: str = "") -> None:
 def note(line: str) -> None:
     """One line beside the answer, on stderr."""
     sys.stderr.write(line + "\n")
+
+
+def read_text() -> str:
+    """All of stdin."""
+    return sys.stdin.read()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a file that the person named with `text`, or leave it as it was."""
+    atomic_write(path, text.encode("utf-8"), durable=False)
 
 
 def show_json(value: Any) -> None:
@@ -80,7 +92,8 @@ def progress_bars(*, quiet: bool) -> Iterator[Progress]:
         yield lambda phase, done, total: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bars, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:

@@ -1,0 +1,83 @@
+"""The `workbench` command: parses, calls `app`, and shows.
+
+Exit status: 0 done, 1 the answer is "no", 2 bad usage or input, 3 not ready, 4 internal, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from workbench.cli import common, health, models, search
+from workbench.cli.terminal import note, show_error, use_utf8
+from workbench.core.errors import INTERNAL_EXIT, USAGE_EXIT, InputError, WorkbenchError
+from workbench.core.settings import home_folder
+
+INTERRUPTED_EXIT = 130
+
+app = common.new_command_group()
+search.add_commands(app)
+models.add_commands(app)
+health.add_commands(app)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command and exit; no traceback ever reaches the person."""
+    use_utf8()
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(_run(given))
+
+
+def _run(arguments: list[str]) -> int:
+    as_json = "--json" in arguments
+    try:
+        status = app(arguments, prog_name="workbench", standalone_mode=False)
+        return status if isinstance(status, int) else 0
+    except WorkbenchError as error:
+        show_error(error, as_json=as_json)
+        return error.exit_status
+    except click.ClickException as error:
+        show_error(InputError("invalid_argument", _sentence(error)), as_json=as_json)
+        return USAGE_EXIT
+    except (KeyboardInterrupt, click.Abort):
+        note("interrupted: nothing that was complete is lost.")
+        return INTERRUPTED_EXIT
+    except BrokenPipeError:
+        sys.stdout = None  # type: ignore[assignment]  # the reader has gone; flushing at exit would complain
+        return 0
+    except Exception as error:
+        show_error(_internal(error), as_json=as_json)
+        return INTERNAL_EXIT
+
+
+def _sentence(error: click.ClickException) -> str:
+    where = f" See `{error.ctx.command_path} --help`." if isinstance(error, click.UsageError) and error.ctx else ""
+    return error.format_message().replace("\n", " ").rstrip(".") + "." + where
+
+
+def _internal(error: Exception) -> WorkbenchError:
+    """The error for a fault of ours: an id here, the traceback under the same id in the home's log."""
+    reference = uuid.uuid4().hex[:12]
+    try:
+        log = home_folder() / "workbench.log"
+        handler: logging.Handler = logging.FileHandler(_owner_only(log), encoding="utf-8")
+        place = str(log)
+    except OSError:
+        handler, place = logging.NullHandler(), "nowhere, since the home cannot be written"
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logger = logging.getLogger("workbench.internal")
+    logger.addHandler(handler)
+    logger.propagate = False
+    logger.error("internal error %s", reference, exc_info=error)
+    handler.close()
+    return WorkbenchError("internal", f"An internal error, {reference}; its traceback is in {place}.")
+
+
+def _owner_only(log: Path) -> Path:
+    log.touch(mode=0o600)
+    return log
