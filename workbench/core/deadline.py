@@ -10,6 +10,10 @@ from threading import Event
 Clock = Callable[[], float]
 
 
+class DeadlinePassed(Exception):
+    """Work stopped because its deadline came, or its caller cancelled. Internal: a stage turns it into its own code."""
+
+
 @dataclass(frozen=True, slots=True)
 class Deadline:
     """The moment (in seconds of `clock`) by which an activation has to answer; `cancel` stops it earlier."""
@@ -31,6 +35,11 @@ class Deadline:
     def passed(self) -> bool:
         """Whether no time is left, or the caller cancelled."""
         return self.cancelled.is_set() or self.clock() >= self.at
+
+    def check(self) -> None:
+        """Raises: `DeadlinePassed` once no time is left."""
+        if self.passed:
+            raise DeadlinePassed
 
     def cancel(self) -> None:
         """Ask the activation to stop at its next look at the deadline."""
