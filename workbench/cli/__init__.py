@@ -50,7 +50,7 @@ def _run(arguments: list[str]) -> int:
     except BrokenPipeError:
         sys.stdout = None  # type: ignore[assignment]  # the reader has gone; flushing at exit would complain
         return 0
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the last seam before the person
         show_error(_internal(error), as_json=as_json)
         return INTERNAL_EXIT
 

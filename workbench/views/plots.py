@@ -1,7 +1,7 @@
 """Pictures shared by the notebooks: how candidates move between the stages, and where the time goes.
 
-Every function takes values and returns a matplotlib figure; nothing is shown or saved here. Colours are Okabe and Ito's,
-told apart by colour-blind people and readable on a light and on a dark page.
+Every function takes values and returns a matplotlib figure; nothing is shown or saved here. Colours are Okabe and
+Ito's: told apart by colour-blind people, readable on a light and on a dark page.
 """
 
 from __future__ import annotations

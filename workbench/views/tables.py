@@ -33,6 +33,14 @@ CANDIDATE_COLUMNS = (
 _RANKS = tuple(name for name in CANDIDATE_COLUMNS if name.endswith("_rank"))
 
 
+def build_table(report: Wire) -> pd.DataFrame:
+    """What a build did: one row a figure, in the report's order."""
+    import pandas as pd
+
+    figures = {name: value for name, value in report.model_dump(mode="json").items() if not isinstance(value, dict)}
+    return pd.DataFrame({"figure": figures.keys(), "value": map(str, figures.values())}).set_index("figure")
+
+
 def candidates_table(record: RunRecord) -> pd.DataFrame:
     """Every fused candidate of a run, one row each, in `final_rank` order; a missing rank or score stays missing."""
     table = _frame(record.trace.candidates, CANDIDATE_COLUMNS)
