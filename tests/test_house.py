@@ -24,7 +24,6 @@ FLOORS = (
     "experiments",
     "views",
     "app",
-    "terminal",
     "cli",
 )
 """From the bottom up: a floor imports only what stands before it."""
@@ -43,7 +42,7 @@ FENCES = {
     "pandas": ("workbench.views", "workbench.evaluation"),
     "markdown_it": ("workbench.markdown",),
     "Stemmer": ("workbench.core.terms",),
-    "rich": ("workbench.terminal",),
+    "rich": ("workbench.cli",),
     "typer": ("workbench.cli",),
 }
 """Foreign library -> the only modules, with what is inside them, that may import it."""
