@@ -73,7 +73,7 @@ def read_beir(folder: Path) -> BeirSet:
 def write_memory(documents: tuple[Document, ...], root: Path) -> dict[str, str]:
     """Write each document as a Markdown file below `root`; return source_ref -> document id.
 
-    A title that the text does not carry itself goes into front matter; text that opens with front matter stays as it is.
+    A title goes into front matter; text that opens with front matter of its own stays as it is.
     """
     names: dict[str, str] = {}
     for document in documents:

@@ -24,8 +24,8 @@ class Variant(StrEnum):
 def variant_order(trace: Trace, variant: Variant) -> tuple[Recalled, ...]:
     """The units of a trace in a variant's order; a unit that the variant's stage did not rank is not in it.
 
-    `b1_bm25`: exact identity rank first, then BM25 rank. `b4_reranked`: rerank rank, then RRF rank behind it. The single
-    arms also hold what fusion did not keep. Ties by `unit_key`.
+    `b1_bm25`: exact identity rank first, then BM25 rank. `b4_reranked`: rerank rank, then RRF rank behind it. The
+    single arms also hold what fusion did not keep. Ties by `unit_key`.
     """
     members, key = _ORDERS[variant]
     ranked = [(key(unit), unit.unit_key, unit) for unit in members(trace)]

@@ -15,7 +15,7 @@ _NOTHING = "\x00nothing"
 def score_orders(relevant: Mapping[str, Set[str]], orders: Mapping[str, Sequence[str]]) -> dict[str, dict[str, float]]:
     """metric -> query -> score, for every query of `relevant` in its order; a query without an order scores 0.
 
-    relevant: query -> ids of its evidence, at least one each, all of weight 1. orders: query -> distinct ids, best first.
+    relevant: query -> ids of its evidence, at least one, all of weight 1. orders: query -> distinct ids, best first.
     The ideal of nDCG uses all evidence, not what was returned.
     """
     if not relevant:
