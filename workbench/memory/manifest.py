@@ -1,0 +1,66 @@
+"""Reading the state manifest of a memory root: recovered where it can be, reported where not, never guessed.
+
+A damaged manifest never reads as "all current"; a missing one does, when no transaction is under way.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from workbench.core.errors import StorageError
+from workbench.markdown.source import UnreadableSource
+from workbench.memory.journal import recover_manifest
+from workbench.memory.reading import VANISHED, changed_ns, is_settled, read_stable
+from workbench.memory.state import ManifestDamaged, StateManifest, parse_manifest
+
+__all__ = ["MANIFEST_PATH", "ManifestReader", "StateManifest", "read_manifest"]
+
+MANIFEST_PATH = ".memory/state.json"
+_MOST_BYTES = 1 << 30
+
+
+def read_manifest(root: Path) -> StateManifest:
+    """The manifest of a memory root, recovered from the journal when it is damaged or lost in a transaction.
+
+    Raises: `StorageError("state_damaged")` when no journal entry can say what it held: never "all current".
+    """
+    path = root / MANIFEST_PATH
+    try:
+        return parse_manifest(read_stable(os.path.realpath(path), _MOST_BYTES).raw)
+    except (UnreadableSource, ManifestDamaged) as error:
+        recovered = recover_manifest(root)
+        if recovered is not None:
+            return recovered
+        if isinstance(error, UnreadableSource) and error.reason == VANISHED and not path.is_symlink():
+            return StateManifest()
+        message = f"The state manifest {path} is damaged ({error}); restore it from a copy or from version control."
+        raise StorageError("state_damaged", message) from error
+
+
+class ManifestReader:
+    """The manifest of one root, read again only when its file changed: one stat a call."""
+
+    def __init__(self, root: Path) -> None:
+        self._root, self._path = root, root / MANIFEST_PATH
+        self._known: tuple[tuple[int, int, int], StateManifest] | None = None
+
+    def __call__(self) -> StateManifest:
+        """The manifest as it is now.
+
+        Raises: `StorageError("state_damaged")`.
+        """
+        key = self._key()
+        settled = key is not None and is_settled(key[0])
+        if self._known is not None and self._known[0] == key:
+            return self._known[1]
+        manifest = read_manifest(self._root)
+        self._known = (key, manifest) if key is not None and settled else None
+        return manifest
+
+    def _key(self) -> tuple[int, int, int] | None:
+        try:
+            status = self._path.stat()
+        except OSError:
+            return None
+        return changed_ns(status), status.st_size, status.st_ino
