@@ -6,6 +6,7 @@ query without any result keeps one id that is never relevant, so that it scores 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence, Set
 
 METRICS = ("recall@20", "ndcg@10", "mrr@10")
@@ -24,7 +25,9 @@ def score_orders(relevant: Mapping[str, Set[str]], orders: Mapping[str, Sequence
 
     qrels = Qrels({query: dict.fromkeys(sorted(ids), 1) for query, ids in relevant.items()})
     run = Run({query: _falling_scores(orders.get(query, ())) for query in relevant})
-    table = evaluate(qrels, run, list(METRICS), return_mean=False, make_comparable=True)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "unsafe cast from uint64 to int64")  # numba, while it compiles ranx
+        table = evaluate(qrels, run, list(METRICS), return_mean=False, make_comparable=True)
     return {metric: dict(zip(qrels.keys(), map(float, table[metric]), strict=True)) for metric in METRICS}
 
 
