@@ -1,0 +1,1 @@
+"""Speed and size of the workbench beside other engines, in one run."""
