@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from workbench.core.limits import resolve_limits
 from workbench.core.resource import SourceStamp
+from workbench.memory.reading import changed_ns
 from workbench.memory.snapshot import MemorySnapshot, capture_snapshot
 
 
@@ -34,3 +36,8 @@ class Memory:
         snapshot = capture_snapshot(self.root, "project", self.stamps, resolve_limits(limits))
         self.stamps = snapshot.stamps
         return snapshot
+
+
+def settled(stamps: Mapping[str, SourceStamp], root: Path) -> dict[str, SourceStamp]:
+    """The stamps as they would be had the files been old when they were read."""
+    return {ref: replace(stamp, changed_ns=changed_ns((root / ref).stat())) for ref, stamp in stamps.items()}

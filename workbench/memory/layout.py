@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from workbench.core.errors import InputError, StorageError
 from workbench.core.resource import Layer
@@ -36,13 +36,13 @@ _OUTSIDE = re.compile(r"^[/~]|^[A-Za-z]:|(^|[/\\])\.\.([/\\]|$)|^\\\\")
 class Layout:
     """Layers and their compiled globs, in the order of `DEFAULT_GLOBS`; the first layer that matches has the file."""
 
-    rules: tuple[tuple[Layer, GitIgnoreSpec], ...]
+    rules: tuple[tuple[Layer, tuple[re.Pattern[str], ...]], ...]
 
     def layer_of(self, source_ref: str) -> Layer | None:
         """The layer of a path relative to the root; None when no layer wants it or it is not Markdown."""
         if source_ref.lower().endswith(MARKDOWN_SUFFIXES):
             for layer, globs in self.rules:
-                if globs.match_file(source_ref):
+                if any(glob.search(source_ref) for glob in globs):
                     return layer
         return None
 
@@ -58,12 +58,23 @@ def load_layout(root: Path) -> Layout:
     except (FileNotFoundError, NotADirectoryError):
         return _compile(DEFAULT_GLOBS)
     except OSError as error:
-        raise StorageError("project_unreadable", f"Make {LAYOUT_FILE} readable: {error.strerror}.") from error
+        message = f"{root / LAYOUT_FILE} cannot be read ({error.strerror}); the last index is left alone."
+        raise StorageError("project_unreadable", message) from error
     return _compile({**DEFAULT_GLOBS, **_configured(raw)})
 
 
 def _compile(globs: Mapping[Layer, tuple[str, ...]]) -> Layout:
-    return Layout(tuple((layer, GitIgnoreSpec.from_lines(globs[layer])) for layer in DEFAULT_GLOBS))
+    rules = {layer: [_regex_of(glob) for glob in globs[layer]] for layer in DEFAULT_GLOBS}
+    return Layout(tuple((layer, tuple(filter(None, regexes))) for layer, regexes in rules.items()))
+
+
+def _regex_of(glob: str) -> re.Pattern[str] | None:
+    """The expression behind a glob, which a scan of many files asks directly; None for what is no glob."""
+    try:
+        pattern = GitIgnoreSpecPattern(glob)
+    except ValueError:
+        return None
+    return pattern.regex if pattern.include else None
 
 
 def _configured(raw: bytes) -> dict[Layer, tuple[str, ...]]:
@@ -94,8 +105,4 @@ def _faults(name: str, globs: Any) -> list[str]:
 def _glob_fault(glob: str) -> str | None:
     if _OUTSIDE.search(glob):
         return "points outside the memory root"
-    try:
-        patterns = list(GitIgnoreSpec.from_lines([glob]).patterns)
-    except ValueError:
-        return "is not a glob"
-    return None if patterns and all(pattern.include for pattern in patterns) else "is not a glob"
+    return "is not a glob" if _regex_of(glob) is None else None

@@ -1,0 +1,136 @@
+"""Capturing a snapshot: only files whose stamp proves nothing are read, and one broken source takes no other with it.
+
+`miv`, the snapshot's identity, is sha256 of the canonical JSON of ["memory-snapshot-1", project_id,
+[[source_ref, source_epoch, file_digest], ... by source_ref], state digest]; mivs have no order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from workbench.core.errors import StorageError
+from workbench.core.hashing import digest
+from workbench.core.limits import Limits
+from workbench.core.progress import Progress, no_progress
+from workbench.core.resource import GONE, Degradation, SnapshotRef, Source, SourceStamp
+from workbench.markdown.source import ParsedSource
+from workbench.memory.identity import Identities, resolve_identities
+from workbench.memory.layout import load_layout
+from workbench.memory.manifest import read_manifest
+from workbench.memory.scan import NAME_TWIN, Found, Scan, scan_sources
+from workbench.memory.stamping import absent_stamps, is_unchanged, stamp_file
+from workbench.memory.state import StateManifest
+from workbench.memory.verification import read_verified_block, validate_hit
+from workbench.memory.view import Member, MemorySnapshot, SourceChanges, SourceMoved
+
+__all__ = [
+    "Member",
+    "MemorySnapshot",
+    "SourceChanges",
+    "SourceMoved",
+    "capture_snapshot",
+    "memory_index_version",
+    "read_verified_block",
+    "validate_hit",
+]
+
+SNAPSHOT_FORMAT = "memory-snapshot-1"
+SOURCE_UNREADABLE = "source_unreadable"
+_KEPT_BYTES = 32 * 1024 * 1024
+"""Source text whose parsed form a snapshot keeps, so that a small change is parsed once; memory stays bounded."""
+
+
+def capture_snapshot(
+    root: Path,
+    project_id: str,
+    stamps: Mapping[str, SourceStamp],
+    limits: Limits,
+    progress: Progress = no_progress,
+) -> MemorySnapshot:
+    """The memory under a root as it is now. stamps: those of the last indexed snapshot; empty for the first one.
+
+    Raises: `InputError` `project_unknown` or `invalid_argument` (memory.toml); `StorageError` `project_unreadable`
+    when the root cannot be listed or every source is suddenly gone, `state_damaged` for the manifest.
+    """
+    scan = scan_sources(root, load_layout(root))
+    if not scan.found and any(stamp.error != GONE for stamp in stamps.values()):
+        message = f"The memory root {root} is suddenly empty; the last index is left alone. Is a disk not mounted?"
+        raise StorageError("project_unreadable", message)
+    now, parsed = _stamp_all(scan, stamps, limits.source_bytes, progress)
+    manifest = read_manifest(root)
+    identities = resolve_identities(now.values())
+    sources = tuple(stamp.source for stamp in now.values() if stamp.error is None)
+    miv = memory_index_version(project_id, sources, manifest)
+    return MemorySnapshot(
+        SnapshotRef(project_id, miv, manifest.record_state_version),
+        sources,
+        _members(now, identities, manifest),
+        now,
+        _changes(stamps, now),
+        (*_unreadable(now, scan), *identities.degradations),
+        manifest,
+        identities,
+        {source_ref: found.path for source_ref, found in scan.found.items()},
+        parsed,
+    )
+
+
+def memory_index_version(project_id: str, sources: tuple[Source, ...], manifest: StateManifest) -> str:
+    """The `miv` of these readable sources, in any order, under this manifest."""
+    versions = sorted([source.source_ref, source.source_epoch, source.file_digest] for source in sources)
+    return digest([SNAPSHOT_FORMAT, project_id, versions, manifest.digest])
+
+
+def _stamp_all(
+    scan: Scan, known: Mapping[str, SourceStamp], most_bytes: int, progress: Progress
+) -> tuple[dict[str, SourceStamp], dict[str, ParsedSource]]:
+    """Stamps of every source by source_ref, and the parsed form of the first changed ones."""
+    stamps = {stamp.source.source_ref: stamp for stamp in absent_stamps(known, scan)}
+    doubtful: list[Found] = []
+    for source_ref, found in scan.found.items():
+        stamp = known.get(source_ref)
+        if stamp is not None and is_unchanged(found, stamp):
+            stamps[source_ref] = stamp
+        else:
+            doubtful.append(found)
+    parsed, kept_bytes = {}, 0
+    for done, found in enumerate(doubtful, start=1):
+        stamp, source = stamp_file(found, known.get(found.source_ref), most_bytes)
+        stamps[found.source_ref] = stamp
+        if source is not None and kept_bytes + stamp.source.byte_size <= _KEPT_BYTES:
+            parsed[found.source_ref] = source
+            kept_bytes += stamp.source.byte_size
+        progress("read", done, len(doubtful))
+    return dict(sorted(stamps.items())), parsed
+
+
+def _members(stamps: Mapping[str, SourceStamp], identities: Identities, manifest: StateManifest) -> dict[str, Member]:
+    return {
+        resource_id: Member(
+            source_ref, entry.content_hash, manifest.status(resource_id), manifest.superseded_by(resource_id)
+        )
+        for source_ref, stamp in stamps.items()
+        for entry in stamp.entries
+        for resource_id in [identities.id_of(entry)]
+    }
+
+
+def _changes(before: Mapping[str, SourceStamp], now: Mapping[str, SourceStamp]) -> SourceChanges:
+    """An unchanged file keeps its very stamp, so only the others are compared."""
+    moved = [(before.get(ref), stamp) for ref, stamp in now.items() if before.get(ref) is not stamp]
+    served = {stamp.source.source_ref: old for old, stamp in moved if old is not None and old.error is None}
+    serves = {stamp.source.source_ref: stamp for _, stamp in moved if stamp.error is None}
+    return SourceChanges(
+        new=frozenset(serves.keys() - served.keys()),
+        changed=frozenset(ref for ref in serves.keys() & served.keys() if serves[ref].source != served[ref].source),
+        removed=frozenset(served.keys() - serves.keys()),
+        unreadable=frozenset(ref for ref, stamp in now.items() if stamp.error not in (None, GONE)),
+    )
+
+
+def _unreadable(stamps: Mapping[str, SourceStamp], scan: Scan) -> list[Degradation]:
+    reasons = {ref: stamp.error for ref, stamp in stamps.items() if stamp.error not in (None, GONE)}
+    details = [f"{ref}: {reason}" for ref, reason in (*reasons.items(), *sorted(scan.unlisted.items()))]
+    details += [f"{ref}: {NAME_TWIN}" for ref in scan.twins]
+    return [Degradation(SOURCE_UNREADABLE, detail) for detail in details]

@@ -1,0 +1,110 @@
+"""One immutable view of a project's memory: its sources, its resources and their units, read from disk as needed.
+
+What is read later is what was captured: bytes that have another digest now are refused.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from workbench.core.errors import StorageError
+from workbench.core.hashing import sha256_hex
+from workbench.core.resource import Degradation, Resource, SnapshotRef, Source, SourceStamp, Status
+from workbench.core.unit import Unit
+from workbench.markdown.source import ParsedSource, UnreadableSource, parse_source
+from workbench.memory.identity import Identities
+from workbench.memory.reading import read_stable
+from workbench.memory.stamping import entry_stamps
+from workbench.memory.state import StateManifest
+
+
+class Member(NamedTuple):
+    """A resource as the snapshot knows it without reading its source."""
+
+    source_ref: str
+    content_hash: str
+    status: Status
+    superseded_by: str | None
+
+
+class SourceChanges(NamedTuple):
+    """Against the stamps that the capture was given: sets of source_ref. A file that came back is new."""
+
+    new: frozenset[str]
+    changed: frozenset[str]
+    removed: frozenset[str]
+    unreadable: frozenset[str]
+
+
+class SourceMoved(StorageError):
+    """A source is no longer what the snapshot saw: capture again."""
+
+    def __init__(self, source_ref: str) -> None:
+        super().__init__("index_build_failed", f"{source_ref} changed meanwhile; build the index again.", stage="read")
+        self.source_ref = source_ref
+
+
+@dataclass(frozen=True)
+class MemorySnapshot:
+    """A frozen view. sources: readable ones by source_ref; members: every resource, current or not, by resource_id.
+
+    stamps: what to remember for the next capture, those of unreadable and gone sources included.
+    """
+
+    ref: SnapshotRef
+    sources: tuple[Source, ...]
+    members: Mapping[str, Member]
+    stamps: Mapping[str, SourceStamp]
+    changes: SourceChanges
+    degradations: tuple[Degradation, ...]
+    manifest: StateManifest
+    _identities: Identities = field(repr=False)
+    _paths: Mapping[str, str] = field(repr=False)
+    _parsed: Mapping[str, ParsedSource] = field(repr=False)
+
+    @property
+    def resources(self) -> Iterator[Resource]:
+        """Every resource, current or not, in the order of `sources`; reads and parses one source at a time.
+
+        Raises: `SourceMoved`.
+        """
+        for source in self.sources:
+            for resource, _ in self.read(source.source_ref):
+                yield resource
+
+    def read(self, source_ref: str) -> tuple[tuple[Resource, tuple[Unit, ...]], ...]:
+        """The resources of one source, each with its units, in the order of the file.
+
+        Raises: `SourceMoved` when the source has to be read again and holds other bytes than the snapshot saw;
+        `LookupError` when the snapshot has no such readable source.
+        """
+        stamp = self.stamps[source_ref]
+        if stamp.error is not None:
+            raise LookupError(source_ref)
+        parsed = self._parsed.get(source_ref) or self._parse(stamp.source)
+        return tuple(
+            (entry.resource(resource_id, member.status, member.superseded_by), entry.units(resource_id))
+            for entry, remembered in zip(parsed.entries, entry_stamps(parsed), strict=True)
+            for resource_id in [self._identities.id_of(remembered)]
+            for member in [self.members[resource_id]]
+        )
+
+    def read_bytes(self, source: Source) -> bytes | None:
+        """The bytes of a source of this snapshot; None when they are no longer there as the snapshot saw them."""
+        path = self._paths[source.source_ref]
+        if os.path.realpath(path) != path:
+            return None
+        try:
+            raw = read_stable(path, source.byte_size).raw
+        except UnreadableSource:
+            return None
+        return raw if sha256_hex(raw) == source.file_digest else None
+
+    def _parse(self, source: Source) -> ParsedSource:
+        raw = self.read_bytes(source)
+        if raw is None:
+            raise SourceMoved(source.source_ref)
+        return parse_source(source.source_ref, source.layer, raw)
