@@ -66,7 +66,7 @@ class Fragment(Wire):
 
 
 class Removal(Wire):
-    """A unit to drop from the context, and why: `not_current`, `changed` or `gone`."""
+    """A unit to drop from the context, and why: `not_current`, `changed`, `gone`, or `evicted` from a full state."""
 
     unit_key: str
     content_hash: str

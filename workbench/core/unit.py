@@ -48,6 +48,11 @@ def make_unit_key(resource_id: str, heading_path: tuple[str, ...], occurrence: i
     return f"{resource_id}#{headings}{again}@{part}"
 
 
+def resource_id_of(unit_key: str) -> str:
+    """The resource of a unit key. What follows the last `#` is the unit's place, in which `#` is escaped."""
+    return unit_key.rpartition("#")[0]
+
+
 def _escape(heading: str) -> str:
     for mark in "%#/~@":
         heading = heading.replace(mark, f"%{ord(mark):02x}")
