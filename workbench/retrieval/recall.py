@@ -1,0 +1,68 @@
+"""Recall over one head: every arm by itself, fused by rank. What an arm could not do is noted, not hidden."""
+
+from __future__ import annotations
+
+from workbench.core.errors import WorkbenchError
+from workbench.core.run import RecalledUnit
+from workbench.core.settings import Lexical
+from workbench.memory.state import StateManifest
+from workbench.models.base import Embedder
+from workbench.retrieval.arms import (
+    EXACT_GRADE,
+    Corpus,
+    encode_query,
+    lead_with_exact,
+    lexical_arm,
+    recall_dense,
+    recall_identity,
+    recall_lexical,
+)
+from workbench.retrieval.candidates import Ranked, Recall, fuse
+from workbench.retrieval.degradation import Degraded
+from workbench.retrieval.stages import DEADLINE_MESSAGE
+from workbench.retrieval.work import Work
+
+_LATE = frozenset({Degraded.IDENTITY_DEADLINE, Degraded.LEXICAL_DEADLINE, Degraded.DENSE_DEADLINE})
+
+
+def recall(work: Work, corpus: Corpus, embedder: Embedder | None, lexical: Lexical, *, patient: bool) -> Recall:
+    """What all arms found.
+
+    Raises: `WorkbenchError("deadline_exceeded")` when nothing was found and an arm was stopped by the deadline.
+    """
+    identity = work.part("identity", Degraded.IDENTITY_DEADLINE, lambda: recall_identity(corpus, work.query))
+    arm = lexical_arm(corpus.revision, lexical)
+    if arm is not lexical:
+        work.note(Degraded.LEXICAL_NOT_READY.note(f"the revision holds no trigrams; {arm} served"))
+    found = work.part("lexical", Degraded.LEXICAL_DEADLINE, lambda: recall_lexical(corpus, work.query, arm))
+    vector = work.part(
+        "embedding",
+        Degraded.DENSE_DEADLINE,
+        lambda: [encode_query(embedder, corpus.revision, work.query, work.early, patient)],
+    )
+    dense = work.part(
+        "dense", Degraded.DENSE_DEADLINE, lambda: recall_dense(corpus, vector[0], work.early) if vector else ()
+    )
+    if not (identity or found or dense) and any(note.code in _LATE for note in work.notes):
+        raise WorkbenchError("deadline_exceeded", DEADLINE_MESSAGE, stage="recall")
+    exact = tuple(hit.unit_rowid for hit in identity if hit.grade <= EXACT_GRADE)
+    led = lead_with_exact(identity, found, corpus.limits.arm_width)
+    return Recall(exact[: corpus.limits.arm_width], tuple(led), tuple(dense))
+
+
+def fused(
+    work: Work, corpus: Corpus, found: Recall, manifest: StateManifest
+) -> tuple[list[Ranked], tuple[RecalledUnit, ...]]:
+    """The recalled units in RRF order with their status at recall, and what fusion left out."""
+    with work.stages.stage("fusion"):
+        units = corpus.reader.units(found.rowids)
+        statuses = {unit.resource_id: manifest.status(unit.resource_id) for unit in units.values()}
+        return fuse(found, units, statuses, corpus.limits.rrf_k, corpus.limits.fused_keep)
+
+
+def known_now(work: Work, corpus: Corpus) -> dict[str, str | None]:
+    """The content hash that the revision has for each unit of the client's state; None where it has none."""
+    with work.stages.stage("state"):
+        rowids = {key: corpus.reader.unit_rowid_of(key) for key in work.previous}
+        units = corpus.reader.units([rowid for rowid in rowids.values() if rowid is not None])
+        return {key: None if rowid is None else units[rowid].content_hash for key, rowid in rowids.items()}
