@@ -52,7 +52,7 @@ bench: $(SET_UP)-bench
 
 $(SET_UP)-%: pyproject.toml constraints.txt | $(SET_UP)
 	@echo "Installing the packages for '$*' (minutes the first time) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS_$*)]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS_$*)]'
 	@touch $@
 
 $(SET_UP):
