@@ -136,8 +136,8 @@ def _index_columns(index: IndexState | None) -> dict[str, Any]:
 
 
 def _candidate_row(candidate: Candidate) -> tuple[Any, ...]:
-    values = [getattr(candidate, column) for column in sql.CANDIDATE_COLUMNS]
-    return tuple(json.dumps(value, ensure_ascii=False) if isinstance(value, tuple) else value for value in values)
+    values = candidate.__dict__ | {"heading_path": json.dumps(candidate.heading_path, ensure_ascii=False)}
+    return tuple(map(values.__getitem__, sql.CANDIDATE_COLUMNS))
 
 
 def _candidate(row: sqlite3.Row) -> Candidate:

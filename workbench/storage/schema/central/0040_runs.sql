@@ -32,7 +32,8 @@ CREATE TABLE retrieval_runs (
     CHECK ((state = 'failed') = (error_code IS NOT NULL)),
     CHECK ((state = 'running') = (owner IS NOT NULL))
 );
-CREATE INDEX retrieval_runs_of_project ON retrieval_runs (project_id, run_rowid);
+-- Covers retention, which counts a project's runs at every end of one.
+CREATE INDEX retrieval_runs_of_project ON retrieval_runs (project_id, run_rowid, state, run_id);
 CREATE INDEX retrieval_runs_running ON retrieval_runs (owner) WHERE owner IS NOT NULL;
 
 -- Every fused candidate with the rank and score that each stage gave it; NULL where the stage did not see it.
