@@ -15,6 +15,13 @@ CJK_RUN = re.compile(
     "\u3130-\u318f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
     "\uff66-\uff9f\U00020000-\U0003ffff]+"
 )
+# The inside of a character class: combining marks, and whole the scripts of South and South-East Asia, where Python's
+# `\w` would part vowel signs from their consonants.
+MARKS = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06ed"
+    "\u0900-\u0963\u0971-\u0de5\u0e01-\u0e3a\u0e40-\u0e4e\u0e80-\u0ece\u0f18-\u0fbc\u1000-\u103f\u1050-\u108f\u1780-\u17d3"
+    "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|(?<=[。！？])|\n")
 

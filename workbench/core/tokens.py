@@ -1,0 +1,77 @@
+"""How long a text is, by a fixed rule that needs no model: the project's own token counter.
+
+The rule, in tenths of a token, then rounded up once for the whole text:
+
+- a run of letters, with their marks: 2 a letter, at least 9 (a word of ten letters is two tokens);
+- a CJK character: 7;
+- a run of digits: 7, and 2 a digit;
+- a run of `_`, or of anything else that is not white space: 11, and 3 a character;
+- white space: nothing.
+
+It was fitted to the multilingual E5 tokenizer on English, Chinese and code. A text never counts more than the sum of
+its parts. Another rule is another counter and gets another name.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from functools import lru_cache
+from itertools import accumulate
+
+from workbench.core.text import CJK_RUN, MARKS
+
+TOKEN_COUNTER = "mw-tokens-1"
+
+_CJK = CJK_RUN.pattern[1:-2]
+_MARK = re.compile(f"[{MARKS}]")
+_LETTER_RUN = re.compile(rf"[^\W\d_{_CJK}]+")
+_ASCII_LETTER_RUN = re.compile("[A-Za-z]+")
+_DIGIT_RUN = re.compile(r"\d+")
+_OTHER_RUN = re.compile(r"[^\w\s]+|_+")
+# A run of no end (minified code, a ruler) can be cut, but not before what belongs to the character in front of it.
+_PIECE = re.compile(
+    rf"(?:(?:[^\W\d_{_CJK}]|[{MARKS}]){{1,64}}|[{_CJK}]|\d{{1,32}}|[^\w\s{MARKS}]{{1,16}}|_{{1,16}})"
+    f"(?:[{MARKS}\u200c\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]|\u200d\\S?){{0,32}}"
+)
+
+
+def count_tokens(text: str) -> int:
+    """The length of a text in tokens of `TOKEN_COUNTER`; 0 only for blank text."""
+    return -(-_tenths(text) // 10)
+
+
+def window_spans(text: str, size: int, overlap: int) -> list[tuple[int, int]]:
+    """Character ranges of at most `size` tokens that cover the text, each sharing at most `overlap` with the next.
+
+    A cut lies between words; only a run that is very long is cut inside, and no character is parted from its marks.
+    Blank text has no window.
+    """
+    pieces = list(_PIECE.finditer(text))
+    total = [0, *accumulate(_piece_tenths(piece.group()) for piece in pieces)]
+    spans, first, last = [], 0, 0
+    while last < len(pieces):
+        last = max(first + 1, bisect_right(total, total[first] + size * 10) - 1)
+        spans.append((pieces[first].start(), pieces[last - 1].end()))
+        following = bisect_right(total, total[last] - overlap * 10 - 1)
+        first = min(max(first + 1, following), last)
+    return spans
+
+
+def _tenths(text: str) -> int:
+    ascii_only = text.isascii()
+    if not ascii_only:
+        text = _MARK.sub("a", text)
+    lengths = Counter(map(len, (_ASCII_LETTER_RUN if ascii_only else _LETTER_RUN).findall(text)))
+    letters = sum(max(9, 2 * length) * times for length, times in lengths.items())
+    cjk = 0 if ascii_only else 7 * sum(map(len, CJK_RUN.findall(text)))
+    return letters + cjk + _runs(_DIGIT_RUN, text, 7, 2) + _runs(_OTHER_RUN, text, 11, 3)
+
+
+def _runs(pattern: re.Pattern[str], text: str, each_run: int, each_character: int) -> int:
+    runs = pattern.findall(text)
+    return each_run * len(runs) + each_character * sum(map(len, runs))
+
+
+_piece_tenths = lru_cache(maxsize=1 << 14)(_tenths)
