@@ -23,6 +23,7 @@ from workbench.storage.files import FILE_MODE
 from workbench.storage.index_reader import IndexReader
 from workbench.storage.index_records import Revision
 from workbench.storage.index_schema import INDEX_SCHEMA
+from workbench.storage.index_writer import IndexWriter
 
 _KEPT_READERS = 4
 _STAMPS = """
@@ -70,14 +71,14 @@ class ProjectIndex:
             self._give(connection)
 
     @contextmanager
-    def writer(self) -> Iterator[sqlite3.Connection]:
-        """A connection for the builder, which holds `build_lock`."""
+    def writer(self) -> Iterator[IndexWriter]:
+        """For the builder, which holds `build_lock`."""
         with (
             self._replacing_damage(),
             closing(open_writer(self.path, INDEX_SCHEMA)) as connection,
             translating(INDEX_SCHEMA, self.path),
         ):
-            yield connection
+            yield IndexWriter(connection, self.project_id)
 
     @contextmanager
     def build_lock(self, wait_s: float) -> Iterator[None]:

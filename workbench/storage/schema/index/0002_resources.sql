@@ -17,8 +17,6 @@ CREATE TABLE search_resources (
     line_end INTEGER NOT NULL
 );
 
-CREATE INDEX search_resources_by_source ON search_resources (source_ref);
-
 -- name: case-folded; roles: bit 1 the id, bit 2 the path, bit 4 the title.
 CREATE TABLE search_names (
     name TEXT NOT NULL,

@@ -1,0 +1,93 @@
+"""Brings the vectors of units into the cache, batch by batch, so that a killed build has lost one batch at most."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from workbench.core.errors import ModelError, WorkbenchError
+from workbench.index.plan import EmbeddingDelta, plan_embedding_delta
+from workbench.models.base import Embedder, Vectors
+from workbench.storage.vector_cache import VectorCache
+
+BATCH = 256
+_LENGTH_TOLERANCE = 1e-3
+
+
+class Passage(NamedTuple):
+    """What an encoder input is made of."""
+
+    unit_key: str
+    path: str
+    heading_path: Sequence[str]
+    text: str
+
+
+class Encoding:
+    """The encoding side of one build. reuse: whether vectors of earlier builds count.
+
+    inputs: unit_key -> hash of its encoder input, of every unit seen. encoded, reused: as in `BuildReport`.
+    """
+
+    def __init__(self, embedder: Embedder, cache: VectorCache, reuse: bool) -> None:
+        self._embedder, self._cache, self._reuse = embedder, cache, reuse
+        self._waiting: list[Passage] = []
+        self._fresh: set[bytes] = set()
+        self.inputs: dict[str, bytes] = {}
+        self.reused = 0
+
+    @property
+    def encoded(self) -> int:
+        return len(self._fresh)
+
+    def add(self, passages: Iterable[Passage]) -> None:
+        """Take units in; a full batch is encoded at once."""
+        self._waiting += passages
+        while len(self._waiting) >= BATCH:
+            batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
+            self._encode(batch)
+
+    def finish(self) -> None:
+        """Encode what is left."""
+        self._encode(self._waiting)
+        self._waiting = []
+
+    def _encode(self, passages: Sequence[Passage]) -> None:
+        try:
+            delta = self._plan(passages)
+            vectors = (
+                self._embedder.encode_passages(list(delta.missing_inputs.values())) if delta.missing_inputs else None
+            )
+        except ModelError as error:
+            if error.code == "model_missing":
+                raise
+            raise _failed(error.message) from error
+        if vectors is not None:
+            self._check(vectors, len(delta.missing_inputs))
+            self._cache.remember(list(delta.missing_inputs), vectors)
+        self._fresh.update(delta.missing_inputs)
+        self.inputs.update(delta.aliases)
+        self.reused += delta.stats.reused
+
+    def _plan(self, passages: Sequence[Passage]) -> EmbeddingDelta:
+        units = [(one.unit_key, self._embedder.fit_passage(one.path, one.heading_path, one.text)) for one in passages]
+        return plan_embedding_delta(units, self._known)
+
+    def _known(self, hashes: Collection[bytes]) -> Collection[bytes]:
+        return self._cache.known(hashes) if self._reuse else self._fresh.intersection(hashes)
+
+    def _check(self, vectors: Vectors, expected: int) -> None:
+        """An engine that breaks its promise must not reach the head."""
+        dimension = self._embedder.identity.dimension
+        if vectors.shape != (expected, dimension):
+            raise _failed(f"it gave vectors of shape {vectors.shape} instead of {(expected, dimension)}")
+        lengths = np.linalg.norm(vectors, axis=1)
+        if not np.all(np.abs(lengths - 1.0) < _LENGTH_TOLERANCE):
+            raise _failed("its vectors are not of length 1")
+
+
+def _failed(reason: str) -> WorkbenchError:
+    message = f"The embedding engine failed, the last index keeps answering; see `workbench doctor`: {reason}"
+    return WorkbenchError("index_build_failed", message, stage="encode")

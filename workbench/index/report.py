@@ -1,0 +1,31 @@
+"""What a build did."""
+
+from __future__ import annotations
+
+from workbench.core.wire import Wire
+
+
+class BuildReport(Wire):
+    """One build. `published` is false when the head was this snapshot by this engine already; then nothing was done.
+
+    units_*: what the publication did to the units that there were. aliased: units that got a vector in this build;
+    reused: those of them whose vector was in the cache; encoded: inputs that the encoder saw. seconds: by phase.
+    """
+
+    revision: int
+    miv: str
+    published: bool
+    arms: tuple[str, ...]
+    engine: str | None
+    sources_new: int
+    sources_changed: int
+    sources_removed: int
+    sources_unreadable: int
+    resources: int
+    units: int
+    units_added: int
+    units_removed: int
+    aliased: int
+    encoded: int
+    reused: int
+    seconds: dict[str, float]
