@@ -21,6 +21,9 @@ from typing import NamedTuple
 
 from workbench.core.text import CJK_RUN, MARKS
 
+TERMS_VERSION = "words-1"
+"""Names these rules; an index made by others is built anew, since terms cannot be taken out of it by these."""
+
 TERM_CHARS = 64
 """Longer terms are cut, in texts and in queries alike."""
 _CACHED_CHARS, _CACHED_WORDS = 80, 1 << 16
