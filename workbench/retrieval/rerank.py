@@ -59,7 +59,8 @@ def rerank(
 def _able(
     reranker: Reranker, query: str, first: Sequence[Ranked], deadline: Deadline, *, patient: bool
 ) -> list[Ranked]:
-    """The candidates that the reranker can read. Raises: `PartOff` when there is none."""
+    """The candidates that the reranker can read. Raises: `PartOff` when there is none, `DeadlinePassed`."""
+    deadline.check()
     if not is_ready(reranker, deadline, patient=patient):
         raise PartOff(Degraded.MODEL_PREPARING, f"reranker: {SERVED}")
     if not reranker.supports(query):
