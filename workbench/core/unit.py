@@ -43,7 +43,7 @@ def make_unit_key(resource_id: str, heading_path: tuple[str, ...], occurrence: i
 
     occurrence: 1 for the first section of this heading path in the resource (then left out of the key).
     """
-    headings = "/".join(_escape(heading) for heading in heading_path)
+    headings = "/".join(escape_key(heading) for heading in heading_path)
     again = f"~{occurrence}" if occurrence > 1 else ""
     return f"{resource_id}#{headings}{again}@{part}"
 
@@ -53,7 +53,8 @@ def resource_id_of(unit_key: str) -> str:
     return unit_key.rpartition("#")[0]
 
 
-def _escape(heading: str) -> str:
+def escape_key(heading: str) -> str:
+    """A heading with the marks that have a meaning in a key written as `%` and two hex digits."""
     for mark in "%#/~@":
         heading = heading.replace(mark, f"%{ord(mark):02x}")
     return heading
