@@ -64,9 +64,7 @@ def candidate(rank: int, **changes: Any) -> Candidate:
 
 
 def dropped(rank: int, reason: ExclusionReason, **changes: Any) -> Candidate:
-    return candidate(
-        rank, disposition=Disposition.EXCLUDED, exclusion_reason=reason, delta_action=None, **changes
-    )
+    return candidate(rank, disposition=Disposition.EXCLUDED, exclusion_reason=reason, delta_action=None, **changes)
 
 
 def fragment(of: Candidate, text: str | None = "Ranks are summed.") -> Fragment:

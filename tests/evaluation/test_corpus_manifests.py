@@ -42,11 +42,7 @@ def test_the_same_miv_again_is_neither_iterated_nor_read(runs: RunHistory) -> No
     assert runs.record_corpus(PROJECT, "miv-1", untouched, lambda _: pytest.fail("read")) == first
 
 
-@given(
-    steps=st.lists(
-        st.dictionaries(st.sampled_from("abcde"), st.integers(0, 2), max_size=5), min_size=1, max_size=6
-    )
-)
+@given(steps=st.lists(st.dictionaries(st.sampled_from("abcde"), st.integers(0, 2), max_size=5), min_size=1, max_size=6))
 @settings(max_examples=40)
 def test_every_run_finds_the_corpus_it_searched(
     steps: list[dict[str, int]], tmp_path_factory: pytest.TempPathFactory

@@ -44,9 +44,7 @@ def record(runs: RunHistory) -> RunRecord:
         ("never heard of", Fate.NOT_IN_CORPUS),
     ],
 )
-def test_a_resource_is_found_by_id_path_or_title(
-    runs: RunHistory, record: RunRecord, asked: str, reason: str
-) -> None:
+def test_a_resource_is_found_by_id_path_or_title(runs: RunHistory, record: RunRecord, asked: str, reason: str) -> None:
     answer = runs.why(record, asked)
     assert answer.reason == reason
     assert answer.sentence.startswith(asked)
@@ -60,9 +58,7 @@ def test_every_exclusion_reason_is_the_answer_for_what_it_dropped(runs: RunHisto
         assert f"rank {3 + place}" in answer.sentence
 
 
-def test_resources_of_one_title_are_answered_by_the_one_that_came_furthest(
-    runs: RunHistory, record: RunRecord
-) -> None:
+def test_resources_of_one_title_are_answered_by_the_one_that_came_furthest(runs: RunHistory, record: RunRecord) -> None:
     answer = runs.why(record, "one title")
     assert answer.resource_ids == ("twice", "twice-again")
     assert answer.reason == Fate.SELECTED

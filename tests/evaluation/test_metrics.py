@@ -47,7 +47,8 @@ def test_a_second_library_gives_the_same_scores() -> None:
     ]
     names = dict(zip(map(str, measures), ("recall@20", "ndcg@10", "mrr@10"), strict=True))
     second = {
-        (names[str(value.measure)], value.query_id): value.value for value in ir_measures.iter_calc(measures, qrels, run)
+        (names[str(value.measure)], value.query_id): value.value
+        for value in ir_measures.iter_calc(measures, qrels, run)
     }
 
     scores = score_orders(relevant, orders)
