@@ -9,7 +9,6 @@ import logging
 import sys
 import uuid
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
@@ -17,6 +16,7 @@ from workbench.cli import common, health, models, search
 from workbench.cli.terminal import note, show_error, use_utf8
 from workbench.core.errors import INTERNAL_EXIT, USAGE_EXIT, InputError, WorkbenchError
 from workbench.core.settings import home_folder
+from workbench.storage.files import FILE_MODE, owner_only_folder
 
 INTERRUPTED_EXIT = 130
 
@@ -48,7 +48,7 @@ def _run(arguments: list[str]) -> int:
         note("interrupted: nothing that was complete is lost.")
         return INTERRUPTED_EXIT
     except BrokenPipeError:
-        sys.stdout = None  # type: ignore[assignment]  # the reader has gone; flushing at exit would complain
+        sys.stdout = None  # the reader has gone; flushing at exit would complain
         return 0
     except Exception as error:  # noqa: BLE001 - the last seam before the person
         show_error(_internal(error), as_json=as_json)
@@ -64,10 +64,11 @@ def _internal(error: Exception) -> WorkbenchError:
     """The error for a fault of ours: an id here, the traceback under the same id in the home's log."""
     reference = uuid.uuid4().hex[:12]
     try:
-        log = home_folder() / "workbench.log"
-        handler: logging.Handler = logging.FileHandler(_owner_only(log), encoding="utf-8")
+        log = owner_only_folder(home_folder()) / "workbench.log"
+        log.touch(mode=FILE_MODE)
+        handler: logging.Handler = logging.FileHandler(log, encoding="utf-8")
         place = str(log)
-    except OSError:
+    except (OSError, WorkbenchError):
         handler, place = logging.NullHandler(), "nowhere, since the home cannot be written"
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logger = logging.getLogger("workbench.internal")
@@ -76,8 +77,3 @@ def _internal(error: Exception) -> WorkbenchError:
     logger.error("internal error %s", reference, exc_info=error)
     handler.close()
     return WorkbenchError("internal", f"An internal error, {reference}; its traceback is in {place}.")
-
-
-def _owner_only(log: Path) -> Path:
-    log.touch(mode=0o600)
-    return log

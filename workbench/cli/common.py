@@ -35,15 +35,15 @@ class Session:
     root: Path
     as_json: bool
 
-    def home(self, **overrides: object) -> Home:
-        """The home, with the settings that the command line overrides."""
+    def home(self) -> Home:
+        """The home of `WORKBENCH_HOME`."""
         from workbench.app import Home
 
-        return Home.open(**overrides)
+        return Home.open()
 
-    def project(self, **overrides: object) -> Project:
+    def project(self) -> Project:
         """The project of the memory root."""
-        return self.home(**overrides).project(self.root)
+        return self.home().project(self.root)
 
 
 def new_command_group() -> typer.Typer:

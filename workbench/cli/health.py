@@ -15,6 +15,7 @@ from workbench import __version__
 from workbench.cli.common import JsonOption, ProjectOption, session
 from workbench.cli.terminal import note, say, show_json, show_table
 from workbench.core.errors import InputError
+from workbench.core.resource import GONE
 from workbench.core.settings import explain_settings
 
 if TYPE_CHECKING:
@@ -84,7 +85,9 @@ def _health(project: Project) -> dict[str, Any]:
             "units": head.unit_count,
         },
         "unreadable": [
-            {"source_ref": ref, "reason": stamp.error} for ref, stamp in sorted(stamps.items()) if stamp.unreadable
+            {"source_ref": ref, "reason": stamp.error}
+            for ref, stamp in sorted(stamps.items())
+            if stamp.error not in (None, GONE)
         ],
     }
 

@@ -37,7 +37,7 @@ def list_models(context: typer.Context, as_json: JsonOption = False) -> None:
                 state.name,
                 state.role,
                 state.state,
-                state.languages,
+                " ".join(state.languages),
                 state.dimension,
                 state.download_mb,
                 state.installed_mb,

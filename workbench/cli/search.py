@@ -14,7 +14,7 @@ from workbench.core.activation import ActivationRequest, ActivationResult, Fresh
 if TYPE_CHECKING:
     from workbench.core.candidate import Candidate
     from workbench.core.run import RunRecord
-    from workbench.index.builder import BuildReport
+    from workbench.index.report import BuildReport
 
 RunArgument = Annotated[str, typer.Argument(help="The id of a run, or enough of its beginning.")]
 

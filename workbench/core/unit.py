@@ -53,8 +53,9 @@ def resource_id_of(unit_key: str) -> str:
     return unit_key.rpartition("#")[0]
 
 
-def escape_key(heading: str) -> str:
-    """A heading with the marks that have a meaning in a key written as `%` and two hex digits."""
+def escape_key(name: str, keep: str = "") -> str:
+    """A heading or file name with the marks that have a meaning in a key, but those to keep, as `%` and two hex digits."""
     for mark in "%#/~@":
-        heading = heading.replace(mark, f"%{ord(mark):02x}")
-    return heading
+        if mark not in keep:
+            name = name.replace(mark, f"%{ord(mark):02x}")
+    return name

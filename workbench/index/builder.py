@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from workbench.core.activation import DegradationNote
 from workbench.core.errors import WorkbenchError
 from workbench.core.progress import Progress, no_progress
 from workbench.core.resource import Resource, Status
@@ -165,6 +166,7 @@ class _Build:
             published=publication is not None,
             arms=self._recipe.arms,
             engine=self._recipe.engine_name,
+            sources=len(self._snapshot.sources),
             sources_new=len(changes.new),
             sources_changed=len(changes.changed),
             sources_removed=len(changes.removed),
@@ -176,6 +178,9 @@ class _Build:
             aliased=len(encoding.inputs) if encoding else 0,
             encoded=encoding.encoded if encoding else 0,
             reused=encoding.reused if encoding else 0,
+            degradations=tuple(
+                DegradationNote(code=one.code, detail=one.detail) for one in self._snapshot.degradations
+            ),
             seconds=self._seconds,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.core.activation import DegradationNote
 from workbench.core.wire import Wire
 
 
@@ -9,6 +10,7 @@ class BuildReport(Wire):
     """One build. `published` is false when the head was this snapshot by this engine already; then nothing was done.
 
     units_*: what the publication did to the units that there were. aliased: units that got a vector in this build;
+    degradations: the snapshot's, such as sources that could not be read.
     reused: those of them whose vector was in the cache; encoded: inputs that the encoder saw. seconds: by phase.
     """
 
@@ -17,6 +19,7 @@ class BuildReport(Wire):
     published: bool
     arms: tuple[str, ...]
     engine: str | None
+    sources: int
     sources_new: int
     sources_changed: int
     sources_removed: int
@@ -28,4 +31,5 @@ class BuildReport(Wire):
     aliased: int
     encoded: int
     reused: int
+    degradations: tuple[DegradationNote, ...]
     seconds: dict[str, float]

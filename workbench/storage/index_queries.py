@@ -69,6 +69,11 @@ SELECT resource_id, content_hash, layer, scope, kind, path, title, description, 
        byte_start, byte_end, line_start, line_end
 FROM search_resources
 """
+CORPUS = """
+SELECT resource_id, lower(hex(content_hash)), layer, scope, kind, path, title
+FROM search_resources
+ORDER BY resource_id
+"""
 RESOURCE = f"{RESOURCES} WHERE resource_id = ?"
 RESOURCES_AFTER = f"{RESOURCES} WHERE resource_id > ? ORDER BY resource_id LIMIT ?"
 

@@ -124,6 +124,10 @@ class IndexReader:
         rows = self.rows(sql.RESOURCE, (resource_id,))
         return _resource(rows[0]) if rows else None
 
+    def corpus(self) -> list[tuple[str, str, str, str, str, str, str]]:
+        """(resource_id, content hash, layer, scope, kind, path, title) of every resource by resource_id."""
+        return self.rows(sql.CORPUS)
+
     def resources(self) -> Iterator[IndexedResource]:
         """Every resource of the head by resource_id, read a batch at a time."""
         rows = self.rows(sql.RESOURCES_AFTER, ("", BATCH))

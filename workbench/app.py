@@ -1,0 +1,240 @@
+"""The composition root: opens a home and its projects, and wires the floors together.
+
+No rule of memory, retrieval or evaluation stands here; every method is a few calls in their order.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from threading import Thread
+from time import perf_counter
+from typing import Any
+from uuid import uuid4
+
+from workbench.core.activation import ActivationRequest, ActivationResult, Freshness
+from workbench.core.deadline import Deadline
+from workbench.core.errors import InputError, ModelError, WorkbenchError
+from workbench.core.hashing import sha256_hex
+from workbench.core.limits import resolve_limits
+from workbench.core.progress import Progress, no_progress
+from workbench.core.resource import Degradation, Layer, Scope, SnapshotRef
+from workbench.core.run import RunError
+from workbench.core.settings import Lexical, Settings, home_folder, load_settings
+from workbench.evaluation.runs import RunHistory
+from workbench.index.builder import build_index
+from workbench.index.report import BuildReport
+from workbench.memory.manifest import ManifestReader
+from workbench.memory.snapshot import MemorySnapshot, SourceMoved, capture_snapshot, read_verified_block
+from workbench.models.base import Embedder, Reranker
+from workbench.models.open import open_embedder, open_reranker
+from workbench.retrieval.pipeline import Retriever
+from workbench.retrieval.query import normal_query
+from workbench.storage.blobs import BlobStore
+from workbench.storage.central_store import CentralStore
+from workbench.storage.corpus_table import CorpusEntry
+from workbench.storage.files import owner_only_folder
+from workbench.storage.index_records import IndexedUnit
+from workbench.storage.project_index import ProjectIndex
+
+NO_MODEL = "none"
+MOST_RESTARTS = 3
+
+
+class Home:
+    """One home folder: settings, models, history and the caches of every project.
+
+    Models are opened on first use and shared by all projects. Thread-safe as far as its parts are.
+    """
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self.folder, self.settings = folder, settings
+
+    @classmethod
+    def open(cls, folder: Path | None = None, **overrides: Any) -> Home:
+        """Open a home (by default `WORKBENCH_HOME`), creating the folder for its owner only.
+
+        overrides: settings by name; None means "not given". Raises: `home_unwritable`, `invalid_argument`.
+        """
+        place = (folder or home_folder()).expanduser().absolute()
+        owner_only_folder(place)
+        return cls(place, load_settings(place, **overrides))
+
+    @property
+    def models_folder(self) -> Path:
+        """Where installed models lie."""
+        return self.folder / "models"
+
+    @cached_property
+    def history(self) -> RunHistory:
+        """The runs of all projects; leftovers of dead processes are closed when it opens."""
+        store, blobs = CentralStore(self.folder / "local.db"), BlobStore(self.folder / "evaluation-corpora")
+        history = RunHistory(store, blobs, retained=resolve_limits(self.settings.limits).retained_runs)
+        history.recover()
+        return history
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """The embedding engine of the settings, not loaded yet; None when it is `none` or not installed."""
+        if self.settings.engine == NO_MODEL:
+            return None
+        try:
+            return open_embedder(self.settings.engine, self.models_folder, self.settings.threads)
+        except ModelError as error:
+            self._missing = Degradation("dense_unavailable", error.message)
+            return None
+
+    @cached_property
+    def reranker(self) -> Reranker | None:
+        """The cross-encoder where the settings admit it; None otherwise."""
+        if not self.settings.cross_encoder or self.settings.reranker == NO_MODEL:
+            return None
+        return open_reranker(self.settings.reranker, self.models_folder, self.settings.threads)
+
+    @property
+    def degradations(self) -> tuple[Degradation, ...]:
+        """What this home cannot serve, known before any query."""
+        return () if self.embedder is not None else (self._missing,)
+
+    _missing = Degradation("dense_unavailable", "The settings name no embedding engine; lexical recall goes on.")
+
+    def warm(self) -> None:
+        """Load the models in a background thread; whoever needs one meanwhile waits for the same load."""
+        for model in (self.embedder, self.reranker):
+            if model is not None:
+                Thread(target=_load_quietly, args=(model,), daemon=True).start()
+
+    def project(self, root: Path) -> Project:
+        """The project whose memory root is `root`. Raises: `project_unknown` when there is no such folder."""
+        return Project(self, root)
+
+
+class Project:
+    """One memory root with its index, its retriever and its history."""
+
+    def __init__(self, home: Home, root: Path) -> None:
+        if not root.expanduser().is_dir():
+            raise InputError("project_unknown", f"There is no folder {root}; name the folder that holds the memory.")
+        self.home, self.root = home, root.expanduser().resolve()
+        self.project_id = project_id_of(self.root)
+        self.known: SnapshotRef | None = None
+
+    @cached_property
+    def index(self) -> ProjectIndex:
+        """The project's index database, made on first use."""
+        return ProjectIndex(self.home.folder, self.project_id)
+
+    @cached_property
+    def manifest(self) -> ManifestReader:
+        """The status of every resource, read again when its file changed."""
+        return ManifestReader(self.root)
+
+    @cached_property
+    def retriever(self) -> Retriever:
+        """The activation pipeline over this project's index."""
+        return Retriever(
+            self.index,
+            embedder=self.home.embedder,
+            reranker=self.home.reranker,
+            manifest=self.manifest,
+            lexical=self.home.settings.lexical,
+            block_reader=self.read_block,
+        )
+
+    def capture(self, progress: Progress = no_progress) -> MemorySnapshot:
+        """The memory as it is now; files that did not change are not read again."""
+        limits = resolve_limits(self.home.settings.limits)
+        return capture_snapshot(self.root, self.project_id, self.index.stamps(), limits, progress)
+
+    def refresh(self, *, freshness: Freshness | None = None, progress: Progress = no_progress) -> BuildReport:
+        """Bring the index up to the memory as it is now, and archive what it holds; nothing when nothing changed.
+
+        A file that changes while it is read starts the refresh over, a few times. Raises: as `capture_snapshot` and
+        `build_index`; the old head answers on.
+        """
+        for _ in range(MOST_RESTARTS):
+            with suppress(SourceMoved):
+                return self._refresh_once(freshness, progress)
+        return self._refresh_once(freshness, progress)
+
+    def activate(self, request: ActivationRequest) -> ActivationResult:
+        """One activation over the head as it is, recorded in the history.
+
+        Raises: `WorkbenchError` with a stable code; a request that passed basic validation is then a failed run.
+        """
+        limits = resolve_limits({**self.home.settings.limits, **request.limits})
+        normal_query(request.query, limits.query_chars)
+        deadline_ms = min(request.deadline_ms or limits.deadline_ms, limits.deadline_ms)
+        started = perf_counter()
+        key = request.request_key or uuid4().hex
+        request = request.model_copy(update={"request_key": key})
+        run_id = self.home.history.begin(self.project_id, request, key)
+        try:
+            activation = self.retriever.activate(
+                request,
+                limits,
+                Deadline.after_ms(deadline_ms),
+                current=self.known,
+                degradations=self.home.degradations,
+            )
+        except Exception as error:
+            self.home.history.fail(run_id, _run_error(error), latency_us=_micros_since(started))
+            raise
+        result = activation.result.model_copy(update={"run_id": run_id})
+        recorded = self.home.history.succeed(run_id, result, activation.trace, _micros_since(started))
+        return result if recorded else result.model_copy(update={"run_id": None})
+
+    def read_block(self, unit: IndexedUnit) -> bytes | None:
+        """The bytes of a unit as they are on disk now; None when they are not what the index holds."""
+        return read_verified_block(self.capture(), unit)
+
+    def _refresh_once(self, freshness: Freshness | None, progress: Progress) -> BuildReport:
+        settings = self.home.settings
+        snapshot = self.capture(progress)
+        self.known = snapshot.ref
+        report = build_index(
+            self.index,
+            snapshot,
+            self.home.embedder,
+            trigram=settings.lexical is Lexical.CONTRACT,
+            reuse=settings.embedding_cache,
+            lexical_first=(freshness or settings.freshness) is Freshness.LATEST,
+            progress=progress,
+        )
+        self._archive()
+        return report
+
+    def _archive(self) -> None:
+        """Keep what the head holds for runs and cases; costs nothing when the history has this corpus already."""
+        with self.index.reader() as reader:
+            if reader.revision is not None:
+                entries = map(_corpus_entry, reader.corpus())
+                self.home.history.record_corpus(self.project_id, reader.revision.miv, entries, reader.resource)
+
+
+def project_id_of(root: Path) -> str:
+    """A readable, stable id of a memory root: its folder name and ten digits of the hash of its real path."""
+    slug = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-")[:40] or "memory"
+    return f"{slug}-{sha256_hex(str(root))[:10]}"
+
+
+def _load_quietly(model: Embedder | Reranker) -> None:
+    with suppress(WorkbenchError):  # the state says `failed`, and the stage that needs the model reports why
+        model.load()
+
+
+def _corpus_entry(row: tuple[str, str, str, str, str, str, str]) -> CorpusEntry:
+    resource_id, resource_hash, layer, scope, kind, path, title = row
+    return CorpusEntry(resource_id, resource_hash, Layer(layer), Scope(scope), kind, path, title)
+
+
+def _run_error(error: Exception) -> RunError:
+    if isinstance(error, WorkbenchError):
+        return RunError.bounded(error.stage or "retrieval", error.code, error.message)
+    return RunError.bounded("retrieval", "internal", type(error).__name__)
+
+
+def _micros_since(started: float) -> int:
+    return round((perf_counter() - started) * 1_000_000)
