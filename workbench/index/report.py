@@ -10,8 +10,8 @@ class BuildReport(Wire):
     """One build. `published` is false when the head was this snapshot by this engine already; then nothing was done.
 
     units_*: what the publication did to the units that there were. aliased: units that got a vector in this build;
-    degradations: the snapshot's, such as sources that could not be read.
-    reused: those of them whose vector was in the cache; encoded: inputs that the encoder saw. seconds: by phase.
+    reused: those of them whose vector was in the cache; encoded: inputs that the encoder saw.
+    degradations: the snapshot's, such as sources that could not be read. seconds: by phase.
     """
 
     revision: int

@@ -29,7 +29,8 @@ def tidy(connection: sqlite3.Connection, *, units_removed: bool, trigrams: bool)
             connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
     step("index.tidy.vacuum")
     if _pragma(connection, "freelist_count") * _FREE_SHARE > _pragma(connection, "page_count"):
-        connection.execute("PRAGMA incremental_vacuum").fetchall()
+        # `execute` would step this pragma, which has no columns, only once and give back a single page.
+        connection.executescript("PRAGMA incremental_vacuum")
     step("index.tidy.checkpoint")
     _checkpoint(connection)
 
