@@ -44,13 +44,14 @@ _HYPHENATION = re.compile("[\u00ad\u200b-\u200d\u2060\ufeff]")
 _SEGMENT, _PART = re.compile(r"[./:@+#&]+"), re.compile("[-_./:@'+#&]+")
 _HUMP = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _CLITICS = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
-_STOP_WORDS = frozenset(
-    "a about after all also am an and any are as at be because been before being but by can could did do does doing for "
-    "from had has have having he her here hers him his how i if in into is it its just me more most my no not of on or our "
-    "out over own s she should so some such t than that the their them then there these they this those through to too "
-    "under until up us very was we were what when where which while who whom why will with would you your i'm i've i'd i'll "
-    "you're it's that's what's don't doesn't didn't isn't aren't wasn't can't won't there's let's".split()
-)
+_COMMON_ENGLISH = """
+a about after all also am an and any are as at be because been before being but by can could did do does doing for
+from had has have having he her here hers him his how i if in into is it its just me more most my no not of on or our
+out over own s she should so some such t than that the their them then there these they this those through to too
+under until up us very was we were what when where which while who whom why will with would you your i'm i've i'd i'll
+you're it's that's what's don't doesn't didn't isn't aren't wasn't can't won't there's let's
+"""
+_STOP_WORDS = frozenset(_COMMON_ENGLISH.split())
 
 
 class QueryTerm(NamedTuple):

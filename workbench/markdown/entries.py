@@ -1,0 +1,111 @@
+"""Where one memory entry ends and the next begins: whole files, level-2 sections, cards.
+
+Anchors are comments of their own (`<!-- memory:ID -->`, `<!-- card:ID -->`); inside a fence they are text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from workbench.markdown.blocks import Block, heading_text
+
+SECTION_LEVEL, CARD_LEVEL = 2, 3
+ID_CHARS = 200
+_ANCHOR = re.compile(r"\s*<!--\s*(memory|card):[^\S\n]*(\S+)[^\S\n]*-->\s*")
+
+
+class Draft(NamedTuple):
+    """One entry as a range of lines (half-open) with its blocks.
+
+    claimed_id: by an anchor. heading: its own heading, the first heading block; None for a text without one.
+    above: the heading of the page that it stands under, if any.
+    """
+
+    blocks: Sequence[Block]
+    first: int
+    last: int
+    claimed_id: str | None = None
+    heading: str | None = None
+    above: tuple[str, ...] = ()
+
+
+def whole_file(blocks: Sequence[Block], first: int, last: int) -> list[Draft]:
+    """The file as one entry."""
+    return [Draft(blocks, first, last, _claim(blocks, "memory"))]
+
+
+def sections(blocks: Sequence[Block], first: int, last: int) -> list[Draft]:
+    """The level-2 sections, and what stands before the first or under a later level-1 heading.
+
+    Such a text of headings alone is no entry: they name the sections below. Only when nothing else is there it is one.
+    """
+    starts = [number for number, block in enumerate(blocks) if 0 < block.level <= SECTION_LEVEL]
+    drafts: list[Draft] = []
+    above: tuple[str, ...] = ()
+    for lines, inside in _parts(blocks, [_with_anchor(blocks, number) for number in starts], first, last):
+        heading = next((block for block in inside if 0 < block.level <= SECTION_LEVEL), None)
+        claim = _claim(inside, "memory")
+        if heading is not None and heading.level == SECTION_LEVEL:
+            drafts.append(Draft(inside, *lines, claim, heading_text(heading), above))
+            continue
+        above = () if heading is None else (heading_text(heading),)
+        if any(not block.is_heading for block in inside):
+            drafts.append(Draft(inside, *lines, claim, above[0] if above and lines[0] > first else None))
+    return drafts or whole_file(blocks, first, last)
+
+
+def cards(blocks: Sequence[Block], first: int, last: int) -> list[Draft]:
+    """The cards of a page: from a level-3 heading behind a card anchor to the next heading of that level or above.
+
+    What is outside of cards is no entry, but a page without any card is one whole.
+    """
+    opened = {number + 1: _anchor(block, "card") for number, block in enumerate(blocks[:-1])}
+    starts = {number: claim for number, claim in opened.items() if claim and blocks[number].level == CARD_LEVEL}
+    stops = [number - (number in starts) for number, block in enumerate(blocks) if 0 < block.level <= CARD_LEVEL]
+    drafts = []
+    for start, claim in starts.items():
+        end = next((stop for stop in stops if stop > start), len(blocks))
+        end_line = blocks[end].first if end < len(blocks) else last
+        inside = blocks[start:end]
+        drafts.append(Draft(inside, blocks[start].first, end_line, claim, heading_text(blocks[start])))
+    return drafts or whole_file(blocks, first, last)
+
+
+def _parts(
+    blocks: Sequence[Block], cuts: Sequence[int], first: int, last: int
+) -> Iterator[tuple[tuple[int, int], Sequence[Block]]]:
+    """The lines and blocks from the top to the first cut, and from each cut to the next."""
+    numbers = [0, *cuts, len(blocks)] if cuts[:1] != [0] else [*cuts, len(blocks)]
+    for start, end in pairwise(numbers):
+        top = blocks[start].first if start else first
+        yield (top, blocks[end].first if end < len(blocks) else last), blocks[start:end]
+
+
+def _with_anchor(blocks: Sequence[Block], number: int) -> int:
+    """Where an entry begins: at its heading, or at an anchor right above that is not right below another heading."""
+    if number == 0 or _anchor(blocks[number - 1], "memory") is None or not _touch(blocks, number - 1):
+        return number
+    below_another = number > 1 and blocks[number - 2].is_heading and _touch(blocks, number - 2)
+    return number if below_another else number - 1
+
+
+def _touch(blocks: Sequence[Block], number: int) -> bool:
+    """Whether no blank line parts a block from the next."""
+    return blocks[number].last == blocks[number + 1].first
+
+
+def _claim(blocks: Sequence[Block], mark: str) -> str | None:
+    """The first anchor, on a line of its own or in a heading."""
+    return next((claim for block in blocks if (claim := _anchor(block, mark))), None)
+
+
+def _anchor(block: Block, mark: str) -> str | None:
+    """The id in a comment that a block is, or that a heading holds; too long ones are no ids."""
+    if block.kind == "html_block":
+        found = _ANCHOR.fullmatch(block.content)
+    else:
+        found = _ANCHOR.search(block.content) if block.is_heading else None
+    return found[2] if found and found[1] == mark and len(found[2]) <= ID_CHARS else None
