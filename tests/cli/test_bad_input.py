@@ -21,7 +21,6 @@ OPERATORS = (
     "{body}:x",
     "don't",
     "a/b",
-    "-",
     "+",
 )
 

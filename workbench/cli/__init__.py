@@ -10,7 +10,7 @@ import sys
 import uuid
 from collections.abc import Sequence
 
-import click
+import typer
 
 from workbench.cli import common, health, models, search
 from workbench.cli.terminal import note, show_error, use_utf8
@@ -41,10 +41,10 @@ def _run(arguments: list[str]) -> int:
     except WorkbenchError as error:
         show_error(error, as_json=as_json)
         return error.exit_status
-    except click.ClickException as error:
+    except typer.TyperException as error:
         show_error(InputError("invalid_argument", _sentence(error)), as_json=as_json)
         return USAGE_EXIT
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         note("interrupted: nothing that was complete is lost.")
         return INTERRUPTED_EXIT
     except BrokenPipeError:
@@ -55,9 +55,10 @@ def _run(arguments: list[str]) -> int:
         return INTERNAL_EXIT
 
 
-def _sentence(error: click.ClickException) -> str:
-    where = f" See `{error.ctx.command_path} --help`." if isinstance(error, click.UsageError) and error.ctx else ""
-    return error.format_message().replace("\n", " ").rstrip(".") + "." + where
+def _sentence(error: typer.TyperException) -> str:
+    said = error.format_message() if hasattr(error, "format_message") else str(error)
+    command = getattr(getattr(error, "ctx", None), "command_path", "workbench")
+    return f"{' '.join(said.split()).rstrip('.')}. See `{command} --help`."
 
 
 def _internal(error: Exception) -> WorkbenchError:
