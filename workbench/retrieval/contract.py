@@ -39,7 +39,7 @@ def contract_terms(query: str, most_windows: int) -> list[str]:
     words: dict[str, None] = {}
     windows: dict[str, None] = {}
     for match in _RUN.finditer(query.lower()):
-        run = match.group()
+        run = match.group().strip("_")
         if run.isascii():
             words[run] = None
         else:

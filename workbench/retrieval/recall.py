@@ -19,6 +19,7 @@ from workbench.retrieval.arms import (
 )
 from workbench.retrieval.candidates import Ranked, Recall, fuse
 from workbench.retrieval.degradation import Degraded
+from workbench.retrieval.ranking import Hit
 from workbench.retrieval.stages import DEADLINE_MESSAGE
 from workbench.retrieval.work import Work
 
@@ -40,9 +41,9 @@ def recall(work: Work, corpus: Corpus, embedder: Embedder | None, lexical: Lexic
         Degraded.DENSE_DEADLINE,
         lambda: [encode_query(embedder, corpus.revision, work.query, work.early, patient)],
     )
-    dense = work.part(
-        "dense", Degraded.DENSE_DEADLINE, lambda: recall_dense(corpus, vector[0], work.early) if vector else ()
-    )
+    dense: list[Hit] = []
+    if vector:
+        dense = work.part("dense", Degraded.DENSE_DEADLINE, lambda: recall_dense(corpus, vector[0], work.early))
     if not (identity or found or dense) and any(note.code in _LATE for note in work.notes):
         raise WorkbenchError("deadline_exceeded", DEADLINE_MESSAGE, stage="recall")
     exact = tuple(hit.unit_rowid for hit in identity if hit.grade <= EXACT_GRADE)

@@ -93,7 +93,7 @@ def _followed(held: _Held, reader: IndexReader, revision: Revision, view: Revisi
     """
     known = held.vectors
     alive = view.alive(known.rowids[: known.size])
-    if held.revision.engine_identity != revision.engine_identity or held.revision.revision_id > revision.revision_id:
+    if held.revision.engine_identity != revision.engine_identity or held.revision.revision_id >= revision.revision_id:
         return None
     if np.count_nonzero(alive) < LEAST_ALIVE * known.size or not alive.any():
         return None
