@@ -64,13 +64,13 @@ def test_editing_the_last_of_three_blocks_encodes_one_input(root: Path, index: P
 @pytest.mark.spec("T2-2")
 def test_units_renumbered_by_an_edit_above_them_are_not_encoded_again(root: Path, index: ProjectIndex) -> None:
     same = "## Same\n\n" + "repeated " * 200
-    write(root, {"notes/long.md": f"# Long\n\n{same} first\n\n{same} second\n"})
+    write(root, {"notes/long.md": f"# Long\n\n{same} first\n\n{same} second\n\n{same} third\n"})
     embedder = FakeEmbedder()
     build(root, index, embedder)
     before = len(embedder.inputs)
-    write(root, {"notes/long.md": f"# Long\n\n{same} zeroth\n\n{same} first\n\n{same} second\n"})
+    write(root, {"notes/long.md": f"# Long\n\n{same} first\n\n{same} new\n\n{same} second\n\n{same} third\n"})
     build(root, index, embedder)
-    assert [text.rsplit(maxsplit=1)[-1] for text in embedder.inputs[before:]] == ["zeroth"]
+    assert [text.rsplit(maxsplit=1)[-1] for text in embedder.inputs[before:]] == ["new"]
 
 
 @pytest.mark.spec("T2-3")

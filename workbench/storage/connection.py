@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -60,8 +60,7 @@ def open_writer(path: Path, schema: Schema) -> sqlite3.Connection:
     Raises: `DamagedDatabase`, `StorageError("schema_too_new" | "home_unwritable")`.
     """
     owner_only_folder(path.parent)
-    with writing(path):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE))
+    _create(path)
     with translating(schema, path):
         connection = _connect(path, "rw")
         try:
@@ -122,6 +121,17 @@ def translating(schema: Schema, path: Path) -> Iterator[None]:
         if primary in _UNWRITABLE:
             raise StorageError("home_unwritable", f"Make {path} readable and writable: {error}.") from error
         raise StorageError("internal", f"{schema.name} at {path} failed: {error}.") from error
+
+
+def _create(path: Path) -> None:
+    """Make an empty file, for its owner only, where none is.
+
+    An existing one is never opened here: closing it would drop the locks that SQLite holds on it in this process, and
+    another process could then take away the log that a reader is using.
+    """
+    if not path.exists():
+        with writing(path), suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE))
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

@@ -30,6 +30,7 @@ _STAMPS = """
 SELECT source_ref, layer, source_epoch, source_version, file_digest, byte_size, changed_ns, inode, entries, error
 FROM search_sources
 """
+_BUILDING = "SELECT 1 FROM search_revisions WHERE state = 'building' LIMIT 1"
 _LAST_ERROR = """
 SELECT error FROM search_revisions
 WHERE project_id = :project AND state = 'failed'
@@ -50,6 +51,7 @@ class ProjectIndex:
         self.path = self.folder / "index.db"
         self._idle: list[sqlite3.Connection] = []
         self._open_or_replace()
+        self._end_interrupted()
 
     @contextmanager
     def reader(self, deadline: Deadline | None = None) -> Iterator[IndexReader]:
@@ -134,6 +136,14 @@ class ProjectIndex:
             open_writer(self.path, INDEX_SCHEMA).close()
         except DamagedDatabase:
             self._set_aside()
+
+    def _end_interrupted(self) -> None:
+        """Mark as failed what a killed builder left behind, unless a living one holds the lock."""
+        with self.reader() as reader:
+            is_building = bool(reader.rows(_BUILDING))
+        if is_building:
+            with suppress(NotReady), self.build_lock(0), self.writer() as writer:
+                writer.recover()
 
     @contextmanager
     def _replacing_damage(self) -> Iterator[None]:
