@@ -26,8 +26,8 @@ TOKEN_COUNTER = "mw-tokens-1"
 
 _CJK = CJK_RUN.pattern[1:-2]
 _MARK = re.compile(f"[{MARKS}]")
-_LETTER_RUN = re.compile(rf"[^\W\d_{_CJK}]+")
-_ASCII_LETTER_RUN = re.compile("[A-Za-z]+")
+_FOREIGN_RUN = re.compile("[^\x00-\x7f]+")
+_LETTER_RUN = re.compile(r"[^\W\d_]+")
 _DIGIT_RUN = re.compile(r"\d+")
 _OTHER_RUN = re.compile(r"[^\w\s]+|_+")
 # A run of no end (minified code, a ruler) can be cut, but not before what belongs to the character in front of it.
@@ -39,7 +39,20 @@ _PIECE = re.compile(
 
 def count_tokens(text: str) -> int:
     """The length of a text in tokens of `TOKEN_COUNTER`; 0 only for blank text."""
-    return -(-_tenths(text) // 10)
+    return -(-token_tenths(text) // 10)
+
+
+def token_tenths(text: str) -> int:
+    """The length in tenths, before it is rounded: of texts that white space parts, the exact sum."""
+    foreign = "".join(_FOREIGN_RUN.findall(text))
+    cjk = sum(map(len, CJK_RUN.findall(foreign)))
+    if cjk:
+        text = CJK_RUN.sub(" ", text)
+    if _MARK.search(foreign):
+        text = _MARK.sub("a", text)
+    lengths = Counter(map(len, _LETTER_RUN.findall(text)))
+    letters = sum(max(9, 2 * length) * times for length, times in lengths.items())
+    return letters + 7 * cjk + _runs(_DIGIT_RUN, text, 7, 2) + _runs(_OTHER_RUN, text, 11, 3)
 
 
 def window_spans(text: str, size: int, overlap: int) -> list[tuple[int, int]]:
@@ -59,19 +72,9 @@ def window_spans(text: str, size: int, overlap: int) -> list[tuple[int, int]]:
     return spans
 
 
-def _tenths(text: str) -> int:
-    ascii_only = text.isascii()
-    if not ascii_only:
-        text = _MARK.sub("a", text)
-    lengths = Counter(map(len, (_ASCII_LETTER_RUN if ascii_only else _LETTER_RUN).findall(text)))
-    letters = sum(max(9, 2 * length) * times for length, times in lengths.items())
-    cjk = 0 if ascii_only else 7 * sum(map(len, CJK_RUN.findall(text)))
-    return letters + cjk + _runs(_DIGIT_RUN, text, 7, 2) + _runs(_OTHER_RUN, text, 11, 3)
-
-
 def _runs(pattern: re.Pattern[str], text: str, each_run: int, each_character: int) -> int:
     runs = pattern.findall(text)
     return each_run * len(runs) + each_character * sum(map(len, runs))
 
 
-_piece_tenths = lru_cache(maxsize=1 << 14)(_tenths)
+_piece_tenths = lru_cache(maxsize=1 << 14)(token_tenths)

@@ -17,6 +17,15 @@ ID_CHARS = 200
 _ANCHOR = re.compile(r"\s*<!--\s*(memory|card):[^\S\n]*(\S+)[^\S\n]*-->\s*")
 
 
+class Page(NamedTuple):
+    """The body of a file: its blocks and its lines (half-open), and whether front matter has a description of it."""
+
+    blocks: Sequence[Block]
+    first: int
+    last: int
+    is_described: bool
+
+
 class Draft(NamedTuple):
     """One entry as a range of lines (half-open) with its blocks.
 
@@ -32,56 +41,55 @@ class Draft(NamedTuple):
     above: tuple[str, ...] = ()
 
 
-def whole_file(blocks: Sequence[Block], first: int, last: int) -> list[Draft]:
+def whole_file(page: Page) -> list[Draft]:
     """The file as one entry."""
-    return [Draft(blocks, first, last, _claim(blocks, "memory"))]
+    return [Draft(page.blocks, page.first, page.last, _claim(page.blocks))]
 
 
-def sections(blocks: Sequence[Block], first: int, last: int) -> list[Draft]:
+def sections(page: Page) -> list[Draft]:
     """The level-2 sections, and what stands before the first or under a later level-1 heading.
 
-    Such a text of headings alone is no entry: they name the sections below. Only when nothing else is there it is one.
+    Such a text of headings alone is no entry, unless front matter describes it or nothing else is there: they name the
+    sections below.
     """
-    starts = [number for number, block in enumerate(blocks) if 0 < block.level <= SECTION_LEVEL]
-    drafts: list[Draft] = []
-    above: tuple[str, ...] = ()
-    for lines, inside in _parts(blocks, [_with_anchor(blocks, number) for number in starts], first, last):
-        heading = next((block for block in inside if 0 < block.level <= SECTION_LEVEL), None)
-        claim = _claim(inside, "memory")
-        if heading is not None and heading.level == SECTION_LEVEL:
-            drafts.append(Draft(inside, *lines, claim, heading_text(heading), above))
-            continue
-        above = () if heading is None else (heading_text(heading),)
-        if any(not block.is_heading for block in inside):
-            drafts.append(Draft(inside, *lines, claim, above[0] if above and lines[0] > first else None))
-    return drafts or whole_file(blocks, first, last)
+    tops = [number for number, block in enumerate(page.blocks) if 0 < block.level <= SECTION_LEVEL]
+    first = next((number for number in tops if page.blocks[number].level == SECTION_LEVEL), len(page.blocks))
+    (lines, inside), *others = _parts(page, [_with_anchor(page.blocks, number) for number in tops if number >= first])
+    titles = [heading_text(block) for block in inside if block.level == 1]
+    above = tuple(titles[-1:])
+    drafts = [Draft(inside, *lines, _claim(inside))] if page.is_described or _has_text(inside) else []
+    for lines, inside in others:
+        heading = next(block for block in inside if 0 < block.level <= SECTION_LEVEL)
+        name, is_section = heading_text(heading), heading.level == SECTION_LEVEL
+        if is_section or _has_text(inside):
+            drafts.append(Draft(inside, *lines, _claim(inside), name, above if is_section else ()))
+        above = above if is_section else (name,)
+    return drafts or (whole_file(page) if page.blocks else [])
 
 
-def cards(blocks: Sequence[Block], first: int, last: int) -> list[Draft]:
+def cards(page: Page) -> list[Draft]:
     """The cards of a page: from a level-3 heading behind a card anchor to the next heading of that level or above.
 
     What is outside of cards is no entry, but a page without any card is one whole.
     """
+    blocks = page.blocks
     opened = {number + 1: _anchor(block, "card") for number, block in enumerate(blocks[:-1])}
     starts = {number: claim for number, claim in opened.items() if claim and blocks[number].level == CARD_LEVEL}
     stops = [number - (number in starts) for number, block in enumerate(blocks) if 0 < block.level <= CARD_LEVEL]
     drafts = []
     for start, claim in starts.items():
         end = next((stop for stop in stops if stop > start), len(blocks))
-        end_line = blocks[end].first if end < len(blocks) else last
+        end_line = blocks[end].first if end < len(blocks) else page.last
         inside = blocks[start:end]
         drafts.append(Draft(inside, blocks[start].first, end_line, claim, heading_text(blocks[start])))
-    return drafts or whole_file(blocks, first, last)
+    return drafts or (whole_file(page) if blocks else [])
 
 
-def _parts(
-    blocks: Sequence[Block], cuts: Sequence[int], first: int, last: int
-) -> Iterator[tuple[tuple[int, int], Sequence[Block]]]:
+def _parts(page: Page, cuts: Sequence[int]) -> Iterator[tuple[tuple[int, int], Sequence[Block]]]:
     """The lines and blocks from the top to the first cut, and from each cut to the next."""
-    numbers = [0, *cuts, len(blocks)] if cuts[:1] != [0] else [*cuts, len(blocks)]
-    for start, end in pairwise(numbers):
-        top = blocks[start].first if start else first
-        yield (top, blocks[end].first if end < len(blocks) else last), blocks[start:end]
+    lines = [page.first, *(page.blocks[cut].first for cut in cuts), page.last]
+    numbers = [0, *cuts, len(page.blocks)]
+    return zip(pairwise(lines), (page.blocks[start:end] for start, end in pairwise(numbers)), strict=True)
 
 
 def _with_anchor(blocks: Sequence[Block], number: int) -> int:
@@ -97,9 +105,13 @@ def _touch(blocks: Sequence[Block], number: int) -> bool:
     return blocks[number].last == blocks[number + 1].first
 
 
-def _claim(blocks: Sequence[Block], mark: str) -> str | None:
-    """The first anchor, on a line of its own or in a heading."""
-    return next((claim for block in blocks if (claim := _anchor(block, mark))), None)
+def _has_text(blocks: Sequence[Block]) -> bool:
+    return any(not block.is_heading for block in blocks)
+
+
+def _claim(blocks: Sequence[Block]) -> str | None:
+    """The first memory anchor, on a line of its own or in a heading."""
+    return next((claim for block in blocks if (claim := _anchor(block, "memory"))), None)
 
 
 def _anchor(block: Block, mark: str) -> str | None:

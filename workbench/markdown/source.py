@@ -14,7 +14,7 @@ from workbench.core.resource import Layer, Resource, Scope, Span, Status
 from workbench.core.text import clean_text
 from workbench.core.unit import Unit, escape_key
 from workbench.markdown.blocks import heading_text, parse_blocks
-from workbench.markdown.entries import ID_CHARS, Draft, cards, sections, whole_file
+from workbench.markdown.entries import ID_CHARS, Draft, Page, cards, sections, whole_file
 from workbench.markdown.errors import UnreadableSource
 from workbench.markdown.front_matter import split_front_matter
 from workbench.markdown.source_text import SourceText
@@ -92,7 +92,8 @@ def parse_source(source_ref: str, layer: Layer, raw: bytes) -> ParsedSource:
     front_matter = split_front_matter(source.text)
     first = source.line_of(front_matter.body_start)
     blocks = parse_blocks(source.text[front_matter.body_start :], first)
-    drafts = _ENTRIES_OF[layer](blocks, first, source.line_count)
+    described = bool(front_matter.fields.get("description"))
+    drafts = _ENTRIES_OF[layer](Page(blocks, first, source.line_count, described))
     ids = _derived_ids(source_ref, drafts)
     entries = (
         _entry(source, source_ref, layer, draft, derived_id, front_matter.fields)

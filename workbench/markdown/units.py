@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from workbench.core.tokens import count_tokens, window_spans
+from workbench.core.tokens import count_tokens, token_tenths, window_spans
 from workbench.core.unit import DESCRIPTION_PART, OVERLAP_TOKENS, SPAN_TOKENS, UNIT_TOKENS, Unit, make_unit_key
 from workbench.markdown.blocks import Block, heading_text
 from workbench.markdown.source_text import SourceText
@@ -32,133 +32,129 @@ class Region(NamedTuple):
     owned: bool = False
 
 
-class _Section(NamedTuple):
-    headings: tuple[str, ...]
-    start: int
-    blocks: list[Block]
-
-
-class _Atom(NamedTuple):
-    """What is not cut while it fits."""
+class _Piece(NamedTuple):
+    """A range that is not cut while it fits: the lines from one block to the next. tenths: of a token, which add up."""
 
     start: int
     end: int
-    is_heading: bool
+    tenths: int
+    block: Block | None = None
+
+    @property
+    def is_heading(self) -> bool:
+        return self.block is not None and self.block.is_heading
+
+
+class _Section(NamedTuple):
+    headings: tuple[str, ...]
+    pieces: list[_Piece]
+
+    @property
+    def only_headings(self) -> bool:
+        return all(piece.is_heading for piece in self.pieces)
 
 
 def cut_units(source: SourceText, region: Region, resource_id: str, description: str) -> tuple[Unit, ...]:
     """The units of one resource, its description first, then in the order of the text. A blank body has none."""
-    return (*_description_units(source, region, resource_id, description), *_body_units(source, region, resource_id))
-
-
-def _description_units(source: SourceText, region: Region, resource_id: str, description: str) -> Iterator[Unit]:
+    units = list(_body_units(source, region, resource_id)) if region.start < region.end else []
     if description:
         key = make_unit_key(resource_id, (), 1, DESCRIPTION_PART)
-        span = source.span(region.start, region.end)
-        tokens = count_tokens(description)
-        yield Unit(key, resource_id, region.context, DESCRIPTION_PART, description, span, tokens)
+        span, tokens = source.span(region.start, region.end), count_tokens(description)
+        units.insert(0, Unit(key, resource_id, region.context, DESCRIPTION_PART, description, span, tokens))
+    return tuple(units)
 
 
 def _body_units(source: SourceText, region: Region, resource_id: str) -> Iterator[Unit]:
-    tokens = count_tokens(source.text[region.start : region.end])
-    if tokens <= UNIT_TOKENS:
-        if tokens:
-            key = make_unit_key(resource_id, (), 1, ROOT_PART)
-            yield _unit(source, key, resource_id, region.context, ROOT_PART, region.start, region.end)
+    pieces = _pieces(source, region.blocks, region.start, region.end)
+    whole = _joined(pieces)
+    if whole.tenths <= 10 * UNIT_TOKENS:
+        key = make_unit_key(resource_id, (), 1, ROOT_PART)
+        yield _unit(source, whole, key, resource_id, region.context, ROOT_PART)
         return
     seen: Counter[str] = Counter()
-    for headings, ranges in _section_ranges(source, region):
-        place = make_unit_key(resource_id, headings, 1, "")
+    for section in _sections(pieces, region.owned):
+        place = make_unit_key(resource_id, section.headings, 1, "")
         seen[place] += 1
-        for number, (start, end) in enumerate(ranges, 1):
-            key = make_unit_key(resource_id, headings, seen[place], str(number))
-            yield _unit(source, key, resource_id, (*region.context, *headings), str(number), start, end)
+        for number, piece in enumerate(_parts(source, section), 1):
+            key = make_unit_key(resource_id, section.headings, seen[place], str(number))
+            yield _unit(source, piece, key, resource_id, (*region.context, *section.headings), str(number))
 
 
-def _unit(
-    source: SourceText, key: str, resource_id: str, headings: tuple[str, ...], part: str, start: int, end: int
-) -> Unit:
-    span = source.span(start, end)
-    text = source.clean(span)
-    return Unit(key, resource_id, headings, part, text, span, count_tokens(text))
+def _unit(source: SourceText, piece: _Piece, key: str, resource_id: str, headings: tuple[str, ...], part: str) -> Unit:
+    span = source.span(*source.trimmed(piece.start, piece.end))
+    return Unit(key, resource_id, headings, part, source.clean(span), span, -(-piece.tenths // 10))
 
 
-def _section_ranges(source: SourceText, region: Region) -> Iterator[tuple[tuple[str, ...], list[tuple[int, int]]]]:
-    """The headings of each section with the ranges of its units."""
-    sections = _sections(source, region)
-    starts = [*(section.start for section in sections), region.end]
-    for section, bounds in zip(sections, pairwise(starts), strict=True):
-        start, end = source.trimmed(*bounds)
-        if _tokens(source, start, end) <= SPAN_TOKENS:
-            ranges = [(start, end)] if start < end else []
-        else:
-            ranges = list(_packs(source, list(_atoms(source, section.blocks, start, end))))
-        yield section.headings, ranges
+def _pieces(source: SourceText, blocks: Sequence[Block], start: int, end: int) -> list[_Piece]:
+    """The range cut before each block but the first. Where no block is, link definitions are."""
+    cuts = [start, *(source.line_start(block.first) for block in blocks[1:]), end]
+    owners: Sequence[Block | None] = blocks or [None]
+    return [
+        _Piece(first, last, token_tenths(source.text[first:last]), block)
+        for (first, last), block in zip(pairwise(cuts), owners, strict=True)
+    ]
 
 
-def _sections(source: SourceText, region: Region) -> list[_Section]:
+def _joined(pieces: Sequence[_Piece]) -> _Piece:
+    return _Piece(pieces[0].start, pieces[-1].end, sum(piece.tenths for piece in pieces))
+
+
+def _sections(pieces: Sequence[_Piece], owned: bool) -> list[_Section]:
     """A section begins at each heading. One without more joins the next, and the last such one the section before."""
     path: list[tuple[int, str]] = []
-    sections = [_Section((), region.start, [])]
-    own = next((block for block in region.blocks if block.is_heading), None) if region.owned else None
-    for block in region.blocks:
-        if block.is_heading and block is not own:
-            path = [*(above for above in path if above[0] < block.level), (block.level, heading_text(block))]
+    sections = [_Section((), [])]
+    own = next((piece.block for piece in pieces if piece.is_heading), None) if owned else None
+    for piece in pieces:
+        if piece.block is not None and piece.is_heading and piece.block is not own:
+            level = piece.block.level
+            path = [*(above for above in path if above[0] < level), (level, heading_text(piece.block))]
             headings = tuple(text for _, text in path)
-            if all(one.is_heading for one in sections[-1].blocks):
+            if sections[-1].only_headings:
                 sections[-1] = sections[-1]._replace(headings=headings)
             else:
-                sections.append(_Section(headings, source.line_start(block.first), []))
-        sections[-1].blocks.append(block)
-    if len(sections) > 1 and all(block.is_heading for block in sections[-1].blocks):
-        sections[-2].blocks.extend(sections.pop().blocks)
+                sections.append(_Section(headings, []))
+        sections[-1].pieces.append(piece)
+    if len(sections) > 1 and sections[-1].only_headings:
+        sections[-2].pieces.extend(sections.pop().pieces)
     return sections
 
 
-def _atoms(source: SourceText, blocks: Sequence[Block], start: int, end: int) -> Iterator[_Atom]:
-    """The blocks from start to end; lists, list items and quotes that do not fit are opened.
-
-    Where no block is, link definitions are.
-    """
-    if not blocks:
-        yield _Atom(start, end, is_heading=False)
+def _parts(source: SourceText, section: _Section) -> Iterator[_Piece]:
+    """A section whole while it fits in a span, else by blocks."""
+    whole = _joined(section.pieces)
+    if whole.tenths <= 10 * SPAN_TOKENS:
+        yield whole
         return
-    starts = [start, *(source.line_start(block.first) for block in blocks[1:]), end]
-    for block, (first, last) in zip(blocks, pairwise(starts), strict=True):
-        if block.children and _tokens(source, first, last) > SPAN_TOKENS:
-            yield from _atoms(source, block.children, first, last)
-        else:
-            yield _Atom(first, last, block.is_heading)
-
-
-def _packs(source: SourceText, atoms: Sequence[_Atom]) -> Iterator[tuple[int, int]]:
-    """Neighbours together up to the size of a unit; a heading stays with what follows while the two fit in a span."""
-    pack: list[_Atom] = []
-    for atom in atoms:
-        if pack and not _joins(source, pack, atom):
-            yield from _cut(source, pack[0].start, pack[-1].end)
+    pack: list[_Piece] = []
+    for piece in _opened(source, section.pieces):
+        if pack and not _belongs(pack, piece):
+            yield from _windows(source, _joined(pack))
             pack = []
-        pack.append(atom)
-    if pack:
-        yield from _cut(source, pack[0].start, pack[-1].end)
+        pack.append(piece)
+    yield from _windows(source, _joined(pack))
 
 
-def _joins(source: SourceText, pack: Sequence[_Atom], atom: _Atom) -> bool:
-    together = _tokens(source, pack[0].start, atom.end)
+def _opened(source: SourceText, pieces: Sequence[_Piece]) -> Iterator[_Piece]:
+    """The pieces, with the blocks inside of those lists, list items and quotes that do not fit."""
+    for piece in pieces:
+        if piece.tenths > 10 * SPAN_TOKENS and piece.block is not None and piece.block.children:
+            yield from _opened(source, _pieces(source, piece.block.children, piece.start, piece.end))
+        else:
+            yield piece
+
+
+def _belongs(pack: Sequence[_Piece], piece: _Piece) -> bool:
+    """Neighbours stay together up to the size of a unit; a heading stays with what follows while both fit in a span."""
+    together = _joined([*pack, piece]).tenths
     if all(one.is_heading for one in pack):
-        return together <= SPAN_TOKENS or _tokens(source, atom.start, atom.end) > SPAN_TOKENS
-    return together <= UNIT_TOKENS
+        return together <= 10 * SPAN_TOKENS or piece.tenths > 10 * SPAN_TOKENS
+    return together <= 10 * UNIT_TOKENS
 
 
-def _cut(source: SourceText, start: int, end: int) -> Iterator[tuple[int, int]]:
-    start, end = source.trimmed(start, end)
-    text = source.text[start:end]
-    if count_tokens(text) <= SPAN_TOKENS:
-        yield start, end
+def _windows(source: SourceText, piece: _Piece) -> Iterator[_Piece]:
+    if piece.tenths <= 10 * SPAN_TOKENS:
+        yield piece
         return
+    text = source.text[piece.start : piece.end]
     for first, last in window_spans(text, UNIT_TOKENS, OVERLAP_TOKENS):
-        yield start + first, start + last
-
-
-def _tokens(source: SourceText, start: int, end: int) -> int:
-    return count_tokens(source.text[start:end])
+        yield _Piece(piece.start + first, piece.start + last, token_tenths(text[first:last]))
