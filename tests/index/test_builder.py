@@ -9,6 +9,7 @@ from tests.index.builds import build, bytes_on_disk, check_integrity, contents, 
 from workbench.core.errors import ModelError, NotReady, WorkbenchError
 from workbench.core.resource import Scope
 from workbench.index.builder import build_index
+from workbench.index.encoding import Passage
 from workbench.memory.snapshot import SourceMoved
 from workbench.models.fake import FakeEmbedder
 from workbench.storage.project_index import ProjectIndex
@@ -242,7 +243,8 @@ def test_the_encoder_gets_exactly_the_planned_inputs(root: Path, index: ProjectI
     build(root, index, embedder)
     with index.reader() as reader:
         units = reader.units(range(1, 100)).values()
-    planned = {embedder.fit_passage(unit.path, unit.heading_path, unit.text) for unit in units}
+    passages = [Passage.of(one.unit_key, one.path, one.title, one.heading_path, one.text) for one in units]
+    planned = {embedder.fit_passage(one.path, one.headings, one.text) for one in passages}
     assert sorted(embedder.inputs) == sorted(planned)
 
 

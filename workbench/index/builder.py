@@ -112,7 +112,9 @@ class _Build:
             kept = kept_units(stored, resource, units)
             aliased = cache.aliased(unit.unit_rowid for unit in kept.values())
             due = (unit for unit in units if not (unit.unit_key in kept and kept[unit.unit_key].unit_rowid in aliased))
-            encoding.add(Passage(unit.unit_key, resource.path, unit.heading_path, unit.text) for unit in due)
+            encoding.add(
+                Passage.of(unit.unit_key, resource.path, resource.title, unit.heading_path, unit.text) for unit in due
+            )
         if not self._anew and not _is_encoded(self._head, self._recipe):
             self._encode_kept(comparison, cache, encoding)
         encoding.finish()
@@ -123,7 +125,7 @@ class _Build:
         total, done = cache.pending_count(), 0
         for batch in cache.pending(BATCH):
             due = (unit for unit in batch if unit.source_ref not in changing)
-            encoding.add(Passage(unit.unit_key, unit.path, unit.heading_path, unit.text) for unit in due)
+            encoding.add(Passage.of(unit.unit_key, unit.path, unit.title, unit.heading_path, unit.text) for unit in due)
             done += len(batch)
             self._progress("encode_kept", done, total)
 

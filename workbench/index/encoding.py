@@ -17,12 +17,17 @@ _LENGTH_TOLERANCE = 1e-3
 
 
 class Passage(NamedTuple):
-    """What an encoder input is made of."""
+    """What an encoder input is made of. headings: the unit's place in its resource, from the title down."""
 
     unit_key: str
     path: str
-    heading_path: Sequence[str]
+    headings: tuple[str, ...]
     text: str
+
+    @classmethod
+    def of(cls, unit_key: str, path: str, title: str, heading_path: tuple[str, ...], text: str) -> Passage:
+        """A title that is no heading of the text leads the headings: a unit without it is found worse."""
+        return cls(unit_key, path, heading_path if heading_path[:1] == (title,) else (title, *heading_path), text)
 
 
 class Encoding:
@@ -72,7 +77,7 @@ class Encoding:
         self.reused += delta.stats.reused
 
     def _plan(self, passages: Sequence[Passage]) -> EmbeddingDelta:
-        units = [(one.unit_key, self._embedder.fit_passage(one.path, one.heading_path, one.text)) for one in passages]
+        units = [(one.unit_key, self._embedder.fit_passage(one.path, one.headings, one.text)) for one in passages]
         return plan_embedding_delta(units, self._known)
 
     def _known(self, hashes: Collection[bytes]) -> Collection[bytes]:

@@ -33,7 +33,7 @@ WHERE NOT EXISTS (SELECT 1 FROM search_vector_aliases AS alias
                   WHERE alias.engine_id = ? AND alias.unit_rowid = search_units.unit_rowid)
 """
 _PENDING = f"""
-SELECT unit_rowid, unit_key, source_ref, path, heading_path,
+SELECT unit_rowid, unit_key, source_ref, path, title, heading_path,
        CAST(coalesce(own_text, substr(CAST(body AS BLOB), text_start + 1, text_size)) AS TEXT)
 FROM search_units JOIN search_resources USING (resource_rowid)
 WHERE unit_rowid > ?2 AND unit_rowid IN (SELECT unit_rowid {_WITHOUT_ALIAS.replace("?", "?1")})
@@ -52,6 +52,7 @@ class PendingUnit(NamedTuple):
     unit_key: str
     source_ref: str
     path: str
+    title: str
     heading_path: tuple[str, ...]
     text: str
 
@@ -106,8 +107,8 @@ class VectorCache:
         last = 0
         while rows := self._connection.execute(_PENDING, (self._engine_id, last, limit)).fetchall():
             yield [
-                PendingUnit(key, ref, path, tuple(json.loads(headings)), text)
-                for _, key, ref, path, headings, text in rows
+                PendingUnit(key, ref, path, title, tuple(json.loads(headings)), text)
+                for _, key, ref, path, title, headings, text in rows
             ]
             last = rows[-1][0]
 
