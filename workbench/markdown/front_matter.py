@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import yaml
@@ -17,11 +17,16 @@ from workbench.markdown.errors import FRONT_MATTER, UnreadableSource
 
 _YAML = re.compile(r"---[^\S\n]*\n(?![^\S\n]*\n)(.*?)^(?:---|\.\.\.)[^\S\n]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _TOML = re.compile(r"\+\+\+[^\S\n]*\n(.*?)^\+\+\+[^\S\n]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_OTHER_NAMES = ("aliases", "tags", "keywords")
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 class FrontMatter(NamedTuple):
-    """The scalar fields, white space around them removed, and where the body begins."""
+    """The scalar fields, white space around them removed, and where the body begins.
+
+    `description` also holds, on a line of its own, what `aliases`, `tags` and `keywords` list: the other words by which
+    people expect to find the note.
+    """
 
     fields: Mapping[str, str]
     body_start: int
@@ -38,7 +43,7 @@ def split_front_matter(text: str) -> FrontMatter:
         except (yaml.YAMLError, tomllib.TOMLDecodeError, RecursionError) as error:
             raise UnreadableSource(FRONT_MATTER) from error
         if isinstance(values, Mapping):
-            return FrontMatter(_scalars(values), block.end())
+            return FrontMatter(_fields(values), block.end())
     return FrontMatter({}, 0)
 
 
@@ -53,5 +58,14 @@ def _read_yaml(block: str) -> Any:
     return {} if values in (None, "") else values
 
 
-def _scalars(values: Mapping[Any, Any]) -> Mapping[str, str]:
-    return {str(name): str(value).strip() for name, value in values.items() if not isinstance(value, list | dict)}
+def _fields(values: Mapping[Any, Any]) -> Mapping[str, str]:
+    fields = {str(name): str(value).strip() for name, value in values.items() if not isinstance(value, list | dict)}
+    lines = (fields.get("description", ""), ", ".join(_other_names(values)))
+    return fields | {"description": "\n".join(line for line in lines if line)}
+
+
+def _other_names(values: Mapping[Any, Any]) -> Iterator[str]:
+    for field in _OTHER_NAMES:
+        given = values.get(field) or ()
+        names = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else ()
+        yield from (name.strip() for name in names if isinstance(name, str) and name.strip())
