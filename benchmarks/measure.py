@@ -7,6 +7,7 @@ import resource
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -57,16 +58,25 @@ def interleaved(engines: Mapping[str, Callable[[Q], object]], queries: Sequence[
 
 
 def in_child(work: Callable[..., Any], *arguments: Any) -> Work:
-    """Run module-level `work` in a fresh process, so that its peak memory is its own."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(_measured, (work, arguments))
+    """Run module-level `work` in a fresh process, so that its peak memory is its own.
+
+    Raises: EOFError when the process ends without a result; its traceback is on stderr then.
+    """
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_measured, args=(sender, work, arguments))
+    child.start()
+    sender.close()
+    done: Work = receiver.recv()
+    child.join()
+    return done
 
 
-def _measured(work: Callable[..., Any], arguments: tuple[Any, ...]) -> Work:
+def _measured(sender: Connection, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     wall_start, cpu_start = time.perf_counter(), time.process_time()
     value = work(*arguments)
     cpu_s, wall_s = time.process_time() - cpu_start, time.perf_counter() - wall_start
-    return Work(value, cpu_s, wall_s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    sender.send(Work(value, cpu_s, wall_s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))
 
 
 def folder_bytes(folder: Path) -> int:

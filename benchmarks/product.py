@@ -22,6 +22,7 @@ from benchmarks.peers import FLOATS, WIDTH, Row, SearchText, SearchVector
 from workbench.app import Home, Project
 from workbench.core.activation import ActivationRequest, ActivationResult
 from workbench.core.deadline import Deadline
+from workbench.core.limits import resolve_limits
 from workbench.core.settings import Lexical
 from workbench.models.base import Embedder, EngineIdentity, LoadState
 from workbench.retrieval.arms import Corpus, recall_lexical
@@ -135,7 +136,7 @@ def word_arm(project: Project) -> Iterator[SearchText]:
     with project.index.reader() as reader:
         revision = reader.revision
         assert revision is not None
-        corpus = Corpus(reader, revision, RevisionCache(), project.limits, None)
+        corpus = Corpus(reader, revision, RevisionCache(), resolve_limits(), None)
         yield lambda query: [hit.unit_rowid for hit in recall_lexical(corpus, query, Lexical.WORDS)]
 
 

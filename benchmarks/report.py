@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -30,11 +31,16 @@ class Mark:
         return self.value <= self.bound
 
 
+def _console() -> Console:
+    """As wide as the terminal, and wide enough for the tables where there is none."""
+    return Console() if sys.stdout.isatty() else Console(width=120)
+
+
 @dataclass
 class Report:
     """Collects tables and marks while they are measured, and shows each at once."""
 
-    console: Console = field(default_factory=Console)
+    console: Console = field(default_factory=_console)
     tables: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     marks: list[Mark] = field(default_factory=list)
 

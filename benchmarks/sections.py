@@ -80,6 +80,8 @@ def builds(bench: Bench) -> None:
         sizes[peer.name] = folder_bytes(bench.place(peer)) / text_bytes
     table = [_build_row(name, cost, len(rows), sizes[name]) for name, cost in costs.items()]
     bench.report.table(f"Build, {len(rows):,} units, {text_bytes / 1e6:.0f} MB of text", table)
+    phases = [{"phase": phase, "wall s": seconds} for phase, seconds in costs[WORKBENCH].value["seconds"].items()]
+    bench.report.table(f"Phases of the build, {len(rows):,} units", phases)
     bench.mark("index build without encoding ÷ bare FTS5 trigram", costs[WORKBENCH].cpu_s / costs[TRIGRAM].cpu_s, 0.5)
     bench.mark("index size ÷ text, vectors apart", sizes[WORKBENCH], 2)
 
