@@ -90,7 +90,7 @@ class Reranker(Protocol):
         """Whether the text is in a language that the model was trained on."""
 
     def score(self, query: str, texts: Sequence[str], deadline: Deadline) -> list[float]:
-        """One score per text, in the order given, greater is better; comparable within one call only.
+        """One score per text, in the order given, greater is better; of no meaning beside another model's scores.
 
-        All or nothing: a deadline that comes between two batches raises `DeadlinePassed`, never a partial list.
+        All or nothing: a deadline that comes between two texts raises `DeadlinePassed`, never a partial list.
         """

@@ -1,8 +1,9 @@
-"""How texts become batches and batches become unit vectors: by length, within a size, one look at the deadline each."""
+"""How work on many texts is bounded: one at a time or by length, with a look at the deadline before each step."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
@@ -12,35 +13,58 @@ from workbench.core.errors import ModelError
 from workbench.models.base import Vectors
 
 T = TypeVar("T")
-BATCH_TOKENS = 1_024
-"""Tokens of one batch, padding included; bigger ones fall out of the processor's cache and are slower."""
+R = TypeVar("R")
+BATCH_CHARS = 8_000
 
 
-def by_length(lengths: Sequence[int], batch_tokens: int = BATCH_TOKENS) -> Iterator[list[int]]:
-    """The positions of all texts, in batches of falling length, so that little is padded; ties in the order given."""
+def one_by_one(items: Sequence[T], run: Callable[[T], R], threads: int, deadline: Deadline | None) -> list[R]:
+    """The result of every item, in order; up to `threads` items are worked on at once.
+
+    Raises: `DeadlinePassed` before an item for which no time is left; items not begun are then dropped.
+    """
+
+    def step(item: T) -> R:
+        if deadline is not None:
+            deadline.check()
+        return run(item)
+
+    if threads == 1 or len(items) < 2:
+        return [step(item) for item in items]
+    pool = ThreadPoolExecutor(min(threads, len(items)))
+    try:
+        return list(pool.map(step, items))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def by_length(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:
+    """The positions of all texts, longest first so that little is padded, ties in the order given.
+
+    No batch holds more than `batch_size`, its shorter texts padded to the longest; a longer text is alone.
+    """
     order = sorted(range(len(lengths)), key=lambda position: -lengths[position])
     start = 0
     while start < len(order):
-        size = max(1, batch_tokens // max(1, lengths[order[start]]))
+        size = max(1, batch_size // max(1, lengths[order[start]]))
         yield order[start : start + size]
         start += size
 
 
 def in_batches(
-    items: Sequence[T], lengths: Sequence[int], run: Callable[[list[T]], Vectors], deadline: Deadline | None
-) -> Iterator[tuple[list[int], Vectors]]:
-    """Positions and results of every batch. Raises: `DeadlinePassed` before a batch for which no time is left."""
-    for positions in by_length(lengths):
+    texts: Sequence[str], dimension: int, run: Callable[[list[str]], Vectors], deadline: Deadline | None
+) -> Vectors:
+    """The vector of every text, in order. Raises: `DeadlinePassed` before a batch for which no time is left."""
+    vectors = np.zeros((len(texts), dimension), dtype=np.float32)
+    for positions in by_length([len(text) for text in texts], BATCH_CHARS):
         if deadline is not None:
             deadline.check()
-        yield positions, run([items[position] for position in positions])
+        vectors[positions] = run([texts[position] for position in positions])
+    return vectors
 
 
 def unit_vectors(vectors: Vectors, name: str) -> Vectors:
     """The same directions with length 1. Raises: `ModelError("model_invalid")` for a vector without a direction."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     if not np.isfinite(lengths).all() or (lengths == 0).any():
-        raise ModelError(
-            "model_invalid", f"The model {name} gave a vector that has no direction; verify or reinstall it."
-        )
+        raise ModelError("model_invalid", f"{name} gave a vector without a direction; verify or reinstall it.")
     return np.asarray(vectors / lengths, dtype=np.float32)

@@ -37,7 +37,7 @@ def convert_container(source: Path, folder: Path) -> None:
     weights = container_weights(container)
     save_file(dict(weights), folder / "model.safetensors", metadata={"format": "pt"})
     _write_json(folder / "config.json", _bert_config(container))
-    unigram_tokenizer(container).save(str(folder / "tokenizer.json"))
+    unigram_tokenizer(container).save(str(folder / "tokenizer.json"), pretty=False)
     special = {"bos_token": "<s>", "eos_token": "</s>", "cls_token": "<s>", "sep_token": "</s>"}
     special |= {"pad_token": "<pad>", "unk_token": "<unk>"}
     tokenizer_class = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": MAX_TOKENS}

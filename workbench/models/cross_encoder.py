@@ -6,14 +6,12 @@ import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from workbench.core.deadline import Deadline
-from workbench.models.base import EngineIdentity, LoadState, Vectors
-from workbench.models.batching import in_batches
+from workbench.models.base import EngineIdentity, LoadState
+from workbench.models.batching import one_by_one
 from workbench.models.card import ModelCard
 from workbench.models.loading import Loader, translating
-from workbench.models.runtime import TextModel, load_text_model
+from workbench.models.runtime import DEFAULT_LIMIT, TextModel, load_text_model
 
 FOREIGN_SHARE = 0.2
 """Share of letters outside the Latin script from which a text counts as another language."""
@@ -21,19 +19,16 @@ CANDIDATE_CHARS = 8_000
 """Characters of one candidate that reach the tokenizer; 512 tokens never need more, and a huge text costs no more."""
 QUERY_TOKENS = 128
 """Tokens of the query that one pair may hold, so that every candidate keeps the greater part of the room."""
-_SPECIAL_TOKENS = 3
-
-Pair = tuple[list[int], list[int]]
 
 
 class CrossEncoderReranker:
-    """Scores are the model's logits. They move a little with the batch, so they order one call and nothing else."""
+    """Scores are the model's logits: unbounded, and the same for the same pair whatever it is scored with."""
 
     def __init__(self, card: ModelCard, folder: Path, threads: int) -> None:
-        self._card = card
+        self._card, self._threads = card, threads
         self._identity = card.identity
-        self._limit = card.max_tokens or 512
-        self._model: Loader[TextModel] = Loader(card.name, lambda: load_text_model(folder, threads))
+        self._limit = card.max_tokens or DEFAULT_LIMIT
+        self._model: Loader[TextModel] = Loader(card.name, lambda: load_text_model(folder))
 
     @property
     def identity(self) -> EngineIdentity:
@@ -51,28 +46,26 @@ class CrossEncoderReranker:
 
     def score(self, query: str, texts: Sequence[str], deadline: Deadline) -> list[float]:
         deadline.check()
-        scores = np.zeros(len(texts), dtype=np.float32)
+        self.load()
         with translating(self._card.name, "score"):
-            pairs = self._pairs(query, texts)
-            lengths = [len(ids) for ids, _ in pairs]
-            for positions, scored in in_batches(pairs, lengths, self._logits, deadline):
-                scores[positions] = scored
-        return [float(score) for score in scores]
+            first, last = self._frame(query)
 
-    def _pairs(self, query: str, texts: Sequence[str]) -> list[Pair]:
-        """`[CLS] query [SEP] text [SEP]` within the limit: the end of the text goes, and of an over-long query."""
-        tokenizer = self._model.get().tokenizer
-        start, *asked, end = tokenizer.encode(query[:CANDIDATE_CHARS]).ids
-        asked = asked[:QUERY_TOKENS]
-        room = self._limit - len(asked) - _SPECIAL_TOKENS
-        heads = [text[:CANDIDATE_CHARS] for text in texts]
-        read = [row.ids[:room] for row in tokenizer.encode_batch_fast(heads, add_special_tokens=False)]
-        first = [start, *asked, end]
-        return [([*first, *ids, end], [0] * len(first) + [1] * (len(ids) + 1)) for ids in read]
+            def logit(text: str) -> float:
+                return self._logit(first, last, text)
 
-    def _logits(self, pairs: list[Pair]) -> Vectors:
-        output, _ = self._model.get().run([ids for ids, _ in pairs], [types for _, types in pairs])
-        return np.asarray(output, dtype=np.float32).reshape(-1)
+            return one_by_one(texts, logit, self._threads, deadline)
+
+    def _frame(self, query: str) -> tuple[list[int], int]:
+        """`[CLS] query [SEP]`, and the `[SEP]` that ends the pair."""
+        start, *asked, end = self._model.get().ids(query[:CANDIDATE_CHARS])
+        return [start, *asked[:QUERY_TOKENS], end], end
+
+    def _logit(self, first: list[int], last: int, text: str) -> float:
+        """The end of a text that is too long goes; the query keeps its place."""
+        model = self._model.get()
+        read = model.ids(text[:CANDIDATE_CHARS])[1:-1][: self._limit - len(first) - 1]
+        types = [0] * len(first) + [1] * (len(read) + 1)
+        return float(model.run([*first, *read, last], types)[0])
 
 
 def foreign_share(text: str) -> float:

@@ -9,24 +9,24 @@ import numpy as np
 
 from workbench.core.deadline import Deadline
 from workbench.models.base import EngineIdentity, LoadState, Vectors
-from workbench.models.batching import in_batches, unit_vectors
+from workbench.models.batching import one_by_one, unit_vectors
 from workbench.models.card import ModelCard
 from workbench.models.loading import Loader, translating
 from workbench.models.passage import PassageRule
-from workbench.models.runtime import Ids, TextModel, load_text_model
+from workbench.models.runtime import DEFAULT_LIMIT, TextModel, load_text_model
 
-DEFAULT_LIMIT, SPECIAL_TOKENS = 512, 2
-"""BERT's positions, and the start and the end that its tokenizer puts around one text."""
+SPECIAL_TOKENS = 2
+"""The start and the end that every BERT tokenizer puts around one text."""
 
 
 class OnnxEmbedder:
-    """Mean or CLS pooling over the last hidden state, then length 1."""
+    """Mean or CLS pooling over the last hidden state, then length 1. The same text always gets the same vector."""
 
     def __init__(self, card: ModelCard, folder: Path, threads: int) -> None:
-        self._card = card
+        self._card, self._threads = card, threads
         self._identity = card.identity
         self._limit = card.max_tokens or DEFAULT_LIMIT
-        self._model: Loader[TextModel] = Loader(card.name, lambda: load_text_model(folder, threads))
+        self._model: Loader[TextModel] = Loader(card.name, lambda: load_text_model(folder))
 
     @property
     def identity(self) -> EngineIdentity:
@@ -40,30 +40,25 @@ class OnnxEmbedder:
         self._model.get()
 
     def fit_passage(self, path: str, heading_path: Sequence[str], text: str) -> str:
-        spans_of = self._model.get().spans
-        return PassageRule(self._card.passage_prefix, spans_of, self._limit - SPECIAL_TOKENS).fit(
-            path, heading_path, text
-        )
+        rule = PassageRule(self._card.passage_prefix, self._model.get().spans, self._limit - SPECIAL_TOKENS)
+        return rule.fit(path, heading_path, text)
 
     def encode_passages(self, inputs: Sequence[str], deadline: Deadline | None = None) -> Vectors:
-        vectors = np.zeros((len(inputs), self._card.dimension), dtype=np.float32)
+        self.load()
         with translating(self._card.name, "encode"):
-            rows = self._rows(inputs)
-            for positions, encoded in in_batches(rows, [len(row) for row in rows], self._encode, deadline):
-                vectors[positions] = encoded
-        return vectors
+            vectors = one_by_one(inputs, self._encode, self._threads, deadline)
+        return np.array(vectors, dtype=np.float32).reshape(len(inputs), self._card.dimension)
 
     def encode_query(self, query: str) -> Vectors:
+        self.load()
         with translating(self._card.name, "encode"):
-            vector: Vectors = self._encode(self._rows([self._card.query_prefix + query]))[0]
-        return vector
+            return self._encode(self._card.query_prefix + query)
 
-    def _rows(self, texts: Sequence[str]) -> list[Ids]:
-        """Token ids of every text; one that is too long loses its end, but keeps the token that closes it."""
-        rows = [encoding.ids for encoding in self._model.get().tokenizer.encode_batch_fast(list(texts))]
-        return [row if len(row) <= self._limit else [*row[: self._limit - 1], row[-1]] for row in rows]
-
-    def _encode(self, rows: list[Ids]) -> Vectors:
-        hidden, mask = self._model.get().run(rows)
-        pooled = hidden[:, 0] if self._card.pooling == "cls" else np.einsum("nth,nt->nh", hidden, mask)
-        return unit_vectors(pooled, self._card.name)
+    def _encode(self, text: str) -> Vectors:
+        """A text that is too long loses its end, but keeps the token that closes it."""
+        model = self._model.get()
+        ids = model.ids(text)
+        if len(ids) > self._limit:
+            ids = [*ids[: self._limit - 1], ids[-1]]
+        hidden = model.run(ids)
+        return unit_vectors(hidden[0] if self._card.pooling == "cls" else hidden.mean(axis=0), self._card.name)

@@ -1,9 +1,12 @@
-"""An onnxruntime session with its tokenizer: token ids in, the model's first output out. Cuts and pads by itself."""
+"""An onnxruntime session with its tokenizer: the token ids of one text in, the model's first output out.
+
+One text at a time, on one thread: int8 scales are chosen for each call, so a text's numbers would otherwise depend on
+its neighbours; and on a processor, batches and threads inside a call buy no speed. Callers run several calls at once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Ids = Sequence[int]
+DEFAULT_LIMIT = 512
+"""BERT's positions: what a model reads when its card says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,47 +26,47 @@ class TextModel:
     tokenizer: Any
     inputs: frozenset[str]
 
+    def ids(self, text: str) -> list[int]:
+        """The token ids of a text, special tokens included, of whatever length."""
+        ids: list[int] = self.tokenizer.encode(text).ids
+        return ids
+
     def spans(self, text: str) -> list[tuple[int, int]]:
         """The character span of every token, without special tokens."""
         spans: list[tuple[int, int]] = self.tokenizer.encode(text, add_special_tokens=False).offsets
         return spans
 
-    def run(self, rows: Sequence[Ids], types: Sequence[Ids] | None = None) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """The model's first output and the attention mask (rows x tokens); `types` are zeros where not given."""
-        shape = (len(rows), max(map(len, rows)))
-        feed = {name: np.zeros(shape, dtype=np.int64) for name in ("input_ids", "attention_mask", "token_type_ids")}
-        for row, ids in enumerate(rows):
-            feed["input_ids"][row, : len(ids)] = ids
-            feed["attention_mask"][row, : len(ids)] = 1
-            if types is not None:
-                feed["token_type_ids"][row, : len(ids)] = types[row]
-        output = self.session.run(None, {name: feed[name] for name in self.inputs})[0]
-        return output, feed["attention_mask"]
+    def run(self, ids: Sequence[int], types: Sequence[int] | None = None) -> npt.NDArray[np.float32]:
+        """The model's first output for one row of tokens; token types are zeros where not given."""
+        row = np.array([ids], dtype=np.int64)
+        kinds = np.zeros_like(row) if types is None else np.array([types], dtype=np.int64)
+        feed = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": kinds}
+        output: npt.NDArray[np.float32] = self.session.run(None, {name: feed[name] for name in self.inputs})[0][0]
+        return output
 
 
-def load_text_model(folder: Path, threads: int) -> TextModel:
-    """Session and tokenizer of an installed folder, loaded side by side: each takes most of a second."""
-    with ThreadPoolExecutor(1) as pool:
-        session = pool.submit(_session, folder / "onnx" / "model.onnx", threads)
-        tokenizer = _tokenizer(folder / "tokenizer.json")
-        loaded = session.result()
-    return TextModel(loaded, tokenizer, frozenset(given.name for given in loaded.get_inputs()))
+def load_text_model(folder: Path) -> TextModel:
+    """Session and tokenizer of an installed folder. Two threads gain nothing here: both loaders hold the GIL."""
+    session = _session(folder / "onnx" / "model.onnx")
+    tokenizer = _tokenizer(folder / "tokenizer.json")
+    return TextModel(session, tokenizer, frozenset(given.name for given in session.get_inputs()))
 
 
-def _session(path: Path, threads: int) -> Any:
+def _session(path: Path) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.intra_op_num_threads, options.inter_op_num_threads = 1, 1
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
 def _tokenizer(path: Path) -> Any:
-    """Truncation and padding that a file has baked in would spoil every count, so both are off."""
+    """Truncation and padding that a file has baked in would spoil every count; `</s>` in a text is text."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_truncation()
     tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True
     return tokenizer

@@ -57,13 +57,8 @@ class SentenceTransformerEmbedder:
         return rule.fit(path, heading_path, text)
 
     def encode_passages(self, inputs: Sequence[str], deadline: Deadline | None = None) -> Vectors:
-        vectors = np.zeros((len(inputs), self.identity.dimension), dtype=np.float32)
-        # Lengths in characters divided by 3 are close enough to tokens for sorting and sizing batches.
-        lengths = [len(text) // 3 for text in inputs]
         with translating(self._folder.name, "encode"):
-            for positions, encoded in in_batches(inputs, lengths, self._encode, deadline):
-                vectors[positions] = encoded
-        return vectors
+            return in_batches(inputs, self.identity.dimension, self._encode, deadline)
 
     def encode_query(self, query: str) -> Vectors:
         with translating(self._folder.name, "encode"):

@@ -13,8 +13,6 @@ from threading import Lock
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from workbench.core.deadline import Deadline
 from workbench.core.hashing import sha256_hex
 from workbench.models.base import EngineIdentity, LoadState, Vectors
@@ -50,12 +48,8 @@ class UseM3Embedder:
         return self._rule.fit(path, heading_path, text)
 
     def encode_passages(self, inputs: Sequence[str], deadline: Deadline | None = None) -> Vectors:
-        vectors = np.zeros((len(inputs), self._card.dimension), dtype=np.float32)
-        lengths = [len(text) for text in inputs]
         with translating(self._card.name, "encode"):
-            for positions, encoded in in_batches(inputs, lengths, self._encode, deadline):
-                vectors[positions] = encoded
-        return vectors
+            return in_batches(inputs, self._card.dimension, self._encode, deadline)
 
     def encode_query(self, query: str) -> Vectors:
         with translating(self._card.name, "encode"):
