@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from workbench.core.resource import Resource
 from workbench.core.unit import Unit
-from workbench.storage.word_index import Columns, WordIndex
+from workbench.storage.occurrences import Columns
+from workbench.storage.word_index import WordIndex
 
 _ID, _PATH, _TITLE = 1, 2, 4
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
