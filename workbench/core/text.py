@@ -23,6 +23,7 @@ MARKS = (
     "\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f"
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_NO_PROSE = re.compile(r"(?:\s*(?:#{1,6}(?:[^\S\n][^\n]*)?|<!--.*?-->)(?:\n|\Z))+", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|(?<=[。！？])|\n")
 
 
@@ -48,5 +49,6 @@ def one_line(text: str, limit: int) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """The text up to its first sentence end or line break; empty for blank text."""
-    return _SENTENCE_END.split(text.strip(), maxsplit=1)[0].strip()
+    """The text behind opening headings and comments, up to its first sentence end or line break; empty without any."""
+    headings = _NO_PROSE.match(text)
+    return _SENTENCE_END.split(text[headings.end() if headings else 0 :].strip(), maxsplit=1)[0].strip()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
+from functools import lru_cache
 from itertools import accumulate, pairwise
 
 from workbench.core.resource import Span
@@ -17,7 +18,6 @@ _BOM = b"\xef\xbb\xbf"
 _RAW_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 _CARRIAGE_RETURN = re.compile("\r\n?")
 _LEADING_BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)+")
-_NEVER_COMPOSES = re.compile("[\x00-\x7f\u4e00-\u9fff]")
 
 
 class SourceText:
@@ -30,9 +30,7 @@ class SourceText:
         self.text = text if self._as_written else _clean(text)
         self._raw = raw
         first_byte = len(_BOM) if raw.startswith(_BOM) else 0
-        self._line_bytes = [first_byte, *accumulate(map(len, _RAW_LINE.findall(raw, first_byte)), initial=first_byte)][
-            1:
-        ]
+        self._line_bytes = [*accumulate(map(len, _RAW_LINE.findall(raw, first_byte)), initial=first_byte), len(raw)]
         self._line_starts = [0, *accumulate(len(line) + 1 for line in self.text.split("\n"))][:-1]
 
     @property
@@ -65,14 +63,14 @@ class SourceText:
 
     def _byte_of(self, position: int) -> int:
         line = self.line_of(position)
-        start = self._line_bytes[line] if line < len(self._line_bytes) else len(self._raw)
-        offset = position - self._line_starts[line]
-        if not offset:
-            return start
-        if self._as_written:
-            return start + len(self.text[position - offset : position].encode())
-        end = self._line_bytes[line + 1] if line + 1 < len(self._line_bytes) else len(self._raw)
-        return start + len(_written_prefix(self._raw[start:end].decode(), offset).encode())
+        start, end = self._line_bytes[line], self._line_bytes[line + 1]
+        line_start = self._line_starts[line]
+        prefix = self.text[line_start:position]
+        if prefix and not self._as_written:
+            written = self._raw[start:end].decode().rstrip("\r\n")
+            if written != self.text[line_start : line_start + len(written)]:
+                prefix = _written_prefix(written, len(prefix))
+        return start + len(prefix.encode())
 
 
 def _decode(raw: bytes) -> str:
@@ -90,11 +88,23 @@ def _clean(text: str) -> str:
 
 
 def _written_prefix(line: str, length: int) -> str:
-    """The part of a line, as written, whose NFC has `length` characters, or a little fewer where a cut cannot be told.
+    """The part of a line, as written, whose NFC has `length` characters, or fewer where that would part a character."""
+    starts, lengths = _stretches(line)
+    return line[: starts[bisect_right(lengths, length) - 1]]
 
-    Characters that never compose with what is in front of them part the line in stretches that normalise by themselves.
+
+@lru_cache(maxsize=2)
+def _stretches(line: str) -> tuple[list[int], list[int]]:
+    """Where a line can be parted so that both sides normalise by themselves, and the NFC length up to there.
+
+    Cached because one endless line has many units.
     """
-    starts = [0, *(found.start() for found in _NEVER_COMPOSES.finditer(line)), len(line)]
-    lengths = accumulate(len(unicodedata.normalize("NFC", line[a:b])) for a, b in pairwise(starts))
-    known = bisect_right(list(lengths), length)
-    return line[: starts[known]]
+    starts = [place for place, character in enumerate(line) if not place or not _may_compose(character)]
+    stretches = (line[start:end] for start, end in pairwise([*starts, len(line)]))
+    lengths = accumulate((len(unicodedata.normalize("NFC", stretch)) for stretch in stretches), initial=0)
+    return [*starts, len(line)], list(lengths)
+
+
+def _may_compose(character: str) -> bool:
+    """Whether NFC can join a character to the one before: marks, and the vowels and finals of decomposed hangul."""
+    return unicodedata.category(character).startswith("M") or "\u1160" <= character <= "\u11ff"
