@@ -63,18 +63,13 @@ class QueryTerm(NamedTuple):
 
 def index_terms(text: str) -> list[str]:
     """All terms of a text with their repetitions; how many they are is its length. The order means nothing."""
-    return list(chain.from_iterable(map(terms_of, index_words(text))))
-
-
-def index_words(text: str) -> list[str]:
-    """What a text is cut into before `terms_of` takes each word apart, with repetitions."""
     if text.isascii():
-        return _ASCII_WORD.findall(text)
+        return list(chain.from_iterable(map(_terms_of, _ASCII_WORD.findall(text))))
     text = _normal(text)
-    words = _words(text)
+    terms = list(chain.from_iterable(map(_terms_of, _words(text))))
     for run in _UNSPACED_RUN.findall(text):
-        words += [run[at : at + 2] for at in range(len(run))]
-    return words + _EMOJI.findall(text)
+        terms += [run[at : at + 2] for at in range(len(run))]
+    return terms + _EMOJI.findall(text)
 
 
 def query_terms(text: str) -> list[QueryTerm]:
@@ -85,7 +80,7 @@ def query_terms(text: str) -> list[QueryTerm]:
     runs = _UNSPACED_RUN.findall(text)
     others = [*chain.from_iterable(map(_query_terms_of_run, runs)), *map(QueryTerm, _EMOJI.findall(text))]
     spoken = telling if telling or others else words
-    return list(dict.fromkeys([*map(QueryTerm, chain.from_iterable(map(terms_of, spoken))), *others]))
+    return list(dict.fromkeys([*map(QueryTerm, chain.from_iterable(map(_terms_of, spoken))), *others]))
 
 
 def _query_terms_of_run(run: str) -> list[QueryTerm]:
@@ -102,7 +97,7 @@ def _words(text: str) -> list[str]:
     return (_MARKED_WORD if _MARK.search(text) else _WORD).findall(text)
 
 
-def terms_of(word: str) -> tuple[str, ...]:
+def _terms_of(word: str) -> tuple[str, ...]:
     """The terms of one word with its joiners. A word of any length is taken, only the usual ones are remembered."""
     return _remembered(word) if len(word) <= _CACHED_CHARS else tuple(dict.fromkeys(_split(word)))
 
