@@ -100,11 +100,14 @@ class Home:
 
     _missing = Degradation("dense_unavailable", "The settings name no embedding engine; lexical recall goes on.")
 
-    def warm(self) -> None:
-        """Load the models in a background thread; whoever needs one meanwhile waits for the same load."""
-        for model in (self.embedder, self.reranker):
-            if model is not None:
-                Thread(target=_load_quietly, args=(model,), daemon=True).start()
+    def warm(self, *, wait: bool = False) -> None:
+        """Load the models in background threads; wait: until they are there. Whoever needs one waits for that load."""
+        models = [model for model in (self.embedder, self.reranker) if model is not None]
+        threads = [Thread(target=_load_quietly, args=(model,), daemon=True) for model in models]
+        for thread in threads:
+            thread.start()
+        for thread in threads if wait else ():
+            thread.join()
 
     def project(self, root: Path) -> Project:
         """The project whose memory root is `root`. Raises: `project_unknown` when there is no such folder."""

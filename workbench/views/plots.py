@@ -6,7 +6,9 @@ Ito's: told apart by colour-blind people, readable on a light and on a dark page
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from io import BytesIO
 from typing import TYPE_CHECKING
 
 from workbench.core.candidate import Candidate, Disposition
@@ -15,21 +17,17 @@ from workbench.core.text import one_line
 from workbench.views.tables import stage_times_table
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from IPython.display import Image
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLUE, ORANGE, GREEN, YELLOW, SKY, VERMILION, PINK = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#F0E442",
-    "#56B4E9",
-    "#D55E00",
-    "#CC79A7",
-)
-PALETTE = (BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, YELLOW)
+BLUE, ORANGE, GREEN, SKY, VERMILION, PINK = "#0072B2", "#E69F00", "#009E73", "#56B4E9", "#D55E00", "#CC79A7"
+PALETTE = (BLUE, ORANGE, GREEN, PINK, SKY, VERMILION)
 GREY = "#8A8A8A"
+OTHER, VISIBLE_SHARE = "other", 0.02
 _LABEL_CHARS = 44
+DPI = 110
 
 _STAGES: tuple[tuple[str, Callable[[Candidate], int | None]], ...] = (
     ("BM25", lambda candidate: candidate.bm25_rank),
@@ -40,6 +38,30 @@ _STAGES: tuple[tuple[str, Callable[[Candidate], int | None]], ...] = (
 )
 
 
+def picture(figure: Figure) -> Image:
+    """The figure as a picture that a notebook shows and keeps, whatever its matplotlib backend is."""
+    from IPython.display import Image
+
+    data = BytesIO()
+    figure.savefig(data, format="png", dpi=DPI)
+    return Image(data=data.getvalue(), format="png", alt=str(figure.get_label()))  # type: ignore[no-untyped-call]
+
+
+CJK_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "PingFang SC", "Microsoft YaHei", "SimHei")
+
+
+@contextmanager
+def _house_style() -> Iterator[None]:
+    """Text falls back to the first font of Chinese that this machine has."""
+    from matplotlib import rc_context
+    from matplotlib.font_manager import get_font_names
+
+    installed = set(get_font_names())
+    with rc_context({"font.family": ["DejaVu Sans", *[name for name in CJK_FONTS if name in installed][:1]]}):
+        yield
+
+
+@_house_style()
 def rank_movement(record: RunRecord, *, first: int = 20) -> Figure:
     """The ranks of the `first` candidates through the stages, rank 1 on top.
 
@@ -59,31 +81,43 @@ def rank_movement(record: RunRecord, *, first: int = 20) -> Figure:
     axes.invert_yaxis()
     axes.set_ylabel("rank")
     axes.set_title(f"Rank by stage: {one_line(record.summary.query, 72)}", loc="left")
+    figure.set_label(f"Ranks of the first {len(shown)} candidates for {record.summary.query!r} at each stage.")
     axes.spines[["top", "right"]].set_visible(False)
     return figure
 
 
+@_house_style()
 def stage_times(records: Sequence[RunRecord]) -> Figure:
     """Milliseconds of each stage, stacked in pipeline order, one bar a run."""
     from matplotlib.figure import Figure
 
-    table = stage_times_table(records).fillna(0.0)
+    table = _long_stages(stage_times_table(records).fillna(0.0))
     figure = Figure(figsize=(10, 0.5 * max(len(table), 2) + 1.6), layout="constrained")
     axes: Axes = figure.subplots()
     left = [0.0] * len(table)
     labels = [one_line(query, _LABEL_CHARS) for query in table.index]
     for position, stage in enumerate(table.columns):
         widths = table[stage].tolist()
-        axes.barh(range(len(table)), widths, left=left, label=stage, color=PALETTE[position % len(PALETTE)])
+        colour = GREY if stage == OTHER else PALETTE[position % len(PALETTE)]
+        axes.barh(range(len(table)), widths, left=left, label=stage, color=colour)
         left = [start + width for start, width in zip(left, widths, strict=True)]
     axes.set_yticks(range(len(table)), labels)
     axes.invert_yaxis()
     axes.set_xlabel("milliseconds")
     axes.set_title("Time by stage", loc="left")
+    figure.set_label(f"Milliseconds that each stage took in {len(table)} activations.")
     if len(table):
-        axes.legend(loc="outside lower center", ncols=len(table.columns), frameon=False)
+        figure.legend(loc="outside lower center", ncols=len(table.columns), frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def _long_stages(table: pd.DataFrame) -> pd.DataFrame:
+    """The stages that take a visible part of some run, in pipeline order; the others as one behind them."""
+    visible = table.columns[(table.max() >= VISIBLE_SHARE * table.sum(axis=1).max()).to_numpy()]
+    kept = table[visible].copy()
+    kept[OTHER] = table.drop(columns=visible).sum(axis=1)
+    return kept
 
 
 def _draw_path(
@@ -91,8 +125,8 @@ def _draw_path(
 ) -> None:
     points = [(place, rank) for place, (_, of) in enumerate(stages) if (rank := of(candidate)) is not None]
     kept = candidate.disposition is Disposition.SELECTED
-    style = {"color": colour, "linewidth": 2.0} if kept else {"color": GREY, "linewidth": 0.8, "alpha": 0.6}
-    axes.plot(*zip(*points, strict=True), marker="o", markersize=4, **style)
+    colour, width = (colour, 2.0) if kept else (GREY, 0.8)
+    axes.plot(*zip(*points, strict=True), marker="o", markersize=4, color=colour, linewidth=width)
     label = f"{candidate.path} {candidate.heading_path[-1] if candidate.heading_path else ''}"
     became = "" if kept else f" ({candidate.exclusion_reason})"
     axes.annotate(
@@ -102,5 +136,5 @@ def _draw_path(
         textcoords="offset points",
         va="center",
         fontsize=8,
-        color=style["color"],
+        color=colour,
     )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from html import escape
 from typing import TYPE_CHECKING
 
 from workbench.core.activation import ActivationResult
 from workbench.core.run import RunRecord
+from workbench.core.text import one_line
 from workbench.core.wire import Wire
 
 if TYPE_CHECKING:
     import pandas as pd
+    from pandas.io.formats.style import Styler
 
 CANDIDATE_COLUMNS = (
     "final_rank",
@@ -30,21 +33,36 @@ CANDIDATE_COLUMNS = (
     "delta_action",
     "excerpt",
 )
+_EXCERPT_CHARS = 60
 _RANKS = tuple(name for name in CANDIDATE_COLUMNS if name.endswith("_rank"))
 
 
-def build_table(report: Wire) -> pd.DataFrame:
-    """What a build did: one row a figure, in the report's order."""
+def shown(table: pd.DataFrame, caption: str = "") -> Styler:
+    """A frame for people: text as text (no markup of a memory is ever rendered), missing values as a dash."""
+    style = table.style.format(escape="html", na_rep="–", precision=4).hide(axis="index").set_caption(escape(caption))
+    properties = {"text-align": "left", "vertical-align": "top", "white-space": "pre-wrap", "max-width": "36em"}
+    return style.set_properties(**properties).set_table_styles([{"selector": "th", "props": "text-align: left"}])
+
+
+def values_table(**values: object) -> pd.DataFrame:
+    """One row a value, in the order given."""
     import pandas as pd
 
-    figures = {name: value for name, value in report.model_dump(mode="json").items() if not isinstance(value, dict)}
-    return pd.DataFrame({"figure": figures.keys(), "value": map(str, figures.values())}).set_index("figure")
+    return pd.DataFrame({"what": values.keys(), "value": map(_plain, values.values())})
+
+
+def build_table(report: Wire) -> pd.DataFrame:
+    """What a build did, one row a figure in the report's order; the seconds of each phase at the end."""
+    figures = report.model_dump(mode="json")
+    phases = {f"seconds: {phase}": seconds for phase, seconds in figures.pop("seconds", {}).items()}
+    return values_table(**figures, **phases)
 
 
 def candidates_table(record: RunRecord) -> pd.DataFrame:
     """Every fused candidate of a run, one row each, in `final_rank` order; a missing rank or score stays missing."""
     table = _frame(record.trace.candidates, CANDIDATE_COLUMNS)
     table["heading_path"] = [" › ".join(candidate.heading_path) for candidate in record.trace.candidates]
+    table["excerpt"] = [one_line(candidate.excerpt, _EXCERPT_CHARS) for candidate in record.trace.candidates]
     return table.astype(dict.fromkeys(_RANKS, "Int64"))
 
 
@@ -81,6 +99,10 @@ def stage_times_table(records: Sequence[RunRecord]) -> pd.DataFrame:
 
     rows = {record.summary.query: record.summary.stage_us for record in records}
     return pd.DataFrame.from_dict(rows, orient="index") / 1000
+
+
+def _plain(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _frame(values: Iterable[Wire], columns: Sequence[str]) -> pd.DataFrame:
