@@ -25,7 +25,7 @@ quickstart: $(SET_UP)-lab
 	@echo "Installing the embedding model …"
 	@$(BIN)/workbench models install e5-small
 	@echo "Running notebooks/00_quickstart.ipynb …"
-	@$(BIN)/papermill notebooks/00_quickstart.ipynb outputs/00_quickstart.ipynb --cwd notebooks --no-log-output
+	@$(BIN)/python -m workbench.views.notebooks notebooks/00_quickstart.ipynb outputs/00_quickstart.ipynb
 	@echo
 	@echo "Done. The executed notebook, with its tables and plots:  outputs/00_quickstart.ipynb"
 	@echo "Models, indexes and the stored runs:                     $(WORKBENCH_HOME)"

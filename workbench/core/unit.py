@@ -53,9 +53,8 @@ def resource_id_of(unit_key: str) -> str:
     return unit_key.rpartition("#")[0]
 
 
-def escape_key(name: str, keep: str = "") -> str:
-    """A heading or file name with the marks that have a meaning in a key, but those to keep, as `%` and two hex digits."""
+def escape_key(name: str) -> str:
+    """A name in which the marks that mean something in a key are written as `%` and two hex digits."""
     for mark in "%#/~@":
-        if mark not in keep:
-            name = name.replace(mark, f"%{ord(mark):02x}")
+        name = name.replace(mark, f"%{ord(mark):02x}")
     return name
