@@ -97,8 +97,8 @@ def stage_times_table(records: Sequence[RunRecord]) -> pd.DataFrame:
     """Milliseconds by stage (columns, in pipeline order) and run (rows, by query)."""
     import pandas as pd
 
-    rows = {record.summary.query: record.summary.stage_us for record in records}
-    return pd.DataFrame.from_dict(rows, orient="index") / 1000
+    asked = [record.summary.query for record in records]
+    return pd.DataFrame([record.summary.stage_us for record in records], index=asked) / 1000
 
 
 def _plain(value: object) -> str:
