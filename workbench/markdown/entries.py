@@ -6,6 +6,7 @@ Anchors are comments of their own (`<!-- memory:ID -->`, `<!-- card:ID -->`); in
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -76,9 +77,10 @@ def cards(page: Page) -> list[Draft]:
     opened = {number + 1: _anchor(block, "card") for number, block in enumerate(blocks[:-1])}
     starts = {number: claim for number, claim in opened.items() if claim and blocks[number].level == CARD_LEVEL}
     stops = [number - (number in starts) for number, block in enumerate(blocks) if 0 < block.level <= CARD_LEVEL]
+    stops.append(len(blocks))
     drafts = []
     for start, claim in starts.items():
-        end = next((stop for stop in stops if stop > start), len(blocks))
+        end = stops[bisect_right(stops, start)]
         end_line = blocks[end].first if end < len(blocks) else page.last
         inside = blocks[start:end]
         drafts.append(Draft(inside, blocks[start].first, end_line, claim, heading_text(blocks[start])))

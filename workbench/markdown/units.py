@@ -51,7 +51,8 @@ class _Section(NamedTuple):
 
     @property
     def only_headings(self) -> bool:
-        return all(piece.is_heading for piece in self.pieces)
+        """Headings come first, so that the last piece tells."""
+        return not self.pieces or self.pieces[-1].is_heading
 
 
 def cut_units(source: SourceText, region: Region, resource_id: str, description: str) -> tuple[Unit, ...]:
