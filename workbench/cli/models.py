@@ -38,7 +38,7 @@ def list_models(context: typer.Context, as_json: JsonOption = False) -> None:
                 state.role,
                 state.state,
                 " ".join(state.languages),
-                state.dimension,
+                state.dimension or None,
                 state.download_mb,
                 state.installed_mb,
                 state.load_seconds,

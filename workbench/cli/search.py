@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.common import JsonOption, ProjectOption, session
+from workbench.cli.common import JsonOption, ProjectOption, Session, session
 from workbench.cli.terminal import note, progress_bars, read_text, say, show_json, show_table, write_text
 from workbench.core.activation import ActivationRequest, ActivationResult, Freshness
 
 if TYPE_CHECKING:
+    from workbench.app import Project
     from workbench.core.candidate import Candidate
     from workbench.core.run import RunRecord
     from workbench.index.report import BuildReport
 
+WATCH_DEBOUNCE_MS = 400
 RunArgument = Annotated[str, typer.Argument(help="The id of a run, or enough of its beginning.")]
 
 
@@ -36,15 +38,19 @@ def index(
     path: Annotated[Path | None, typer.Argument(help="The memory root, instead of --project.")] = None,
     project: ProjectOption = None,
     as_json: JsonOption = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on: refresh whenever a file changes, until Ctrl-C.")
+    ] = False,
 ) -> None:
     """Build or refresh the index; say what was new, changed, removed, reused and encoded."""
     here = session(context, path or project, as_json)
-    with progress_bars(quiet=here.as_json) as progress:
-        report = here.project().refresh(progress=progress)
-    if here.as_json:
-        show_json(report)
-    else:
-        _show_report(here.root, report)
+    place = here.project()
+    _index_once(here, place)
+    if watch:
+        from watchfiles import watch as changes
+
+        for _ in changes(place.root, debounce=WATCH_DEBOUNCE_MS):
+            _index_once(here, place)
 
 
 def activate(
@@ -156,6 +162,15 @@ def clear_runs(context: typer.Context, project: ProjectOption = None, as_json: J
     place = here.project()
     removed = place.home.history.clear(place.project_id)
     show_json({"removed": removed}) if here.as_json else say(f"{removed} runs removed.")
+
+
+def _index_once(here: Session, place: Project) -> None:
+    with progress_bars(quiet=here.as_json) as progress:
+        report = place.refresh(progress=progress)
+    if here.as_json:
+        show_json(report)
+    else:
+        _show_report(here.root, report)
 
 
 def _show_report(root: Path, report: BuildReport) -> None:

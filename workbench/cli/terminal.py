@@ -110,7 +110,7 @@ def progress_bars(*, quiet: bool) -> Iterator[Progress]:
 def _cell(value: Cell) -> str:
     if value is None:
         return "–"
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _as_json(value: Any) -> Any:
