@@ -15,7 +15,7 @@ from workbench.core.deadline import Deadline
 from workbench.core.limits import resolve_limits
 from workbench.core.resource import Status
 from workbench.core.unit import DESCRIPTION_PART
-from workbench.retrieval.overlap import repeats, wording_of
+from workbench.retrieval.overlap import Wording, repeats
 from workbench.retrieval.rerank import Ordered, rrf_order
 from workbench.retrieval.selection import Rules, select
 from workbench.storage.index_records import IndexedUnit
@@ -134,5 +134,18 @@ def test_no_budget_is_ever_passed_and_the_first_candidate_that_fits_is_in(made: 
     assert sum(unit.token_count for unit in selected) <= 2_400
     assert all(sum(one.resource_id == name for one in selected) <= 2 for name in "abcd")
     assert not units or reasons[0] is None
-    wordings = [wording_of(unit) for unit in selected]
+    wordings = [Wording(unit) for unit in selected]
     assert not any(repeats(a, b) for at, a in enumerate(wordings) for b in wordings[:at])
+
+
+def shingles(text: str) -> set[str]:
+    plain = " ".join(text.casefold().split())
+    return {plain[at : at + 3] for at in range(max(1, len(plain) - 2))}
+
+
+@given(st.text(), st.text(max_size=3), st.integers(0, 200), st.integers(0, 200))
+def test_wording_is_compared_as_whole_sets_of_shingles_would_be(text: str, other: str, start: int, end: int) -> None:
+    edited = text[:start] + other + text[end:]
+    one, two = shingles(text), shingles(edited)
+    units = (Wording(a_unit(name, text=words)) for name, words in (("a", text), ("b", edited)))
+    assert repeats(*units) == (len(one & two) / len(one | two) >= 0.9)

@@ -38,7 +38,8 @@ class DeltaAction(StrEnum):
 class Candidate(Wire):
     """One fused candidate. Ranks start at 1; a rank or score is null where that stage did not see it, never 0.
 
-    bm25_score: greater is better. vector_score: cosine. rrf_score: a sum of reciprocal ranks, no similarity.
+    bm25_rank: the place in the lexical list as fusion saw it, led by exact hits. bm25_score: greater is better; null
+    where only its identity found the unit. vector_score: cosine. rrf_score: a sum of reciprocal ranks, no similarity.
     content_hash is the unit's, resource_hash its whole resource's. final_rank decides selection and display.
     """
 

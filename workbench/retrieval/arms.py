@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from workbench.core.deadline import Deadline
 from workbench.core.limits import Limits
 from workbench.core.resource import Scope
 from workbench.core.settings import Lexical
+from workbench.core.unit import resource_id_of
 from workbench.models.base import Embedder, Vectors
 from workbench.retrieval.contract import search_trigrams
 from workbench.retrieval.degradation import Degraded, PartOff
@@ -37,20 +38,16 @@ class Corpus:
     limits: Limits
     scopes: tuple[Scope, ...] | None
 
-    def unit_keys(self, rowids: Sequence[int]) -> Mapping[int, str]:
-        """The unit key of each row."""
-        return {rowid: unit.unit_key for rowid, unit in self.reader.units(rowids).items()} if rowids else {}
-
 
 def recall_identity(corpus: Corpus, query: str) -> list[IdentityHit]:
     """Units of resources that the query names: exact first, then prefixes; of one resource no more than can be used."""
     limits = corpus.limits
     found = corpus.reader.identity(query, IDENTITY_WIDTH * limits.arm_width, corpus.scopes)
-    units = corpus.reader.units([hit.unit_rowid for hit in found]) if found else {}
+    keys = corpus.reader.unit_keys([hit.unit_rowid for hit in found])
     taken: Counter[str] = Counter()
     kept = []
     for hit in found:
-        resource_id = units[hit.unit_rowid].resource_id
+        resource_id = resource_id_of(keys[hit.unit_rowid])
         taken[resource_id] += 1
         if taken[resource_id] <= limits.per_resource:
             kept.append(hit)
@@ -75,7 +72,7 @@ def recall_lexical(corpus: Corpus, query: str, arm: Lexical) -> list[Hit]:
         limit=limits.arm_width,
         most_terms=limits.query_terms,
         allowed=None if corpus.scopes is None else view.allowed(corpus.scopes),
-        unit_keys=corpus.unit_keys,
+        unit_keys=corpus.reader.unit_keys,
     )
 
 
@@ -116,4 +113,4 @@ def recall_dense(corpus: Corpus, query: Vectors, deadline: Deadline) -> list[Hit
     vectors = corpus.cache.vectors(corpus.reader, corpus.revision, view)
     mask = vector_mask(view, vectors, corpus.scopes)
     rows, cosines = vectors.search(query, corpus.limits.arm_width, mask, deadline)
-    return best_hits(rows, cosines, corpus.limits.arm_width, corpus.unit_keys)
+    return best_hits(rows, cosines, corpus.limits.arm_width, corpus.reader.unit_keys)

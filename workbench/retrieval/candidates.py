@@ -12,6 +12,7 @@ from workbench.core.candidate import Candidate, DeltaAction, Disposition, Exclus
 from workbench.core.resource import Status
 from workbench.core.run import RecalledUnit
 from workbench.core.text import one_line
+from workbench.core.unit import resource_id_of
 from workbench.retrieval.fusion import Fused, fuse_queries
 from workbench.retrieval.ranking import Hit
 from workbench.storage.index_records import IndexedUnit
@@ -48,21 +49,41 @@ class Ranked:
     rerank: Place | None = None
 
 
-def fuse(
-    recall: Recall, units: Mapping[int, IndexedUnit], statuses: Mapping[str, Status], k: int, keep: int
-) -> tuple[list[Ranked], tuple[RecalledUnit, ...]]:
-    """The first `keep` fused units in RRF order, and what fusion left out.
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A unit of the fused list, with its places."""
 
-    units: by unit_rowid, everything recalled. statuses: by resource_id.
-    """
-    places = _Places.of(recall, units)
-    by_key = {unit.unit_key: unit for unit in units.values()}
-    fused = fuse_queries([[list(places.lexical)], [list(places.dense)]], k)
-    kept = [
-        places.ranked(by_key[one.key], statuses[by_key[one.key].resource_id], rank, one)
-        for rank, one in enumerate(fused[:keep], start=1)
+    unit_rowid: int
+    fused: Fused
+    rrf_rank: int
+    exact_rank: int | None
+    lexical: Place | None
+    dense: Place | None
+
+    def ranked(self, unit: IndexedUnit, status: Status) -> Ranked:
+        """The candidate, once its unit has been read."""
+        return Ranked(unit, status, self.exact_rank, self.lexical, self.dense, self.rrf_rank, self.fused.score)
+
+    def recalled(self) -> RecalledUnit:
+        """What is remembered of a unit that fusion does not keep."""
+        return RecalledUnit(
+            unit_key=self.fused.key,
+            resource_id=resource_id_of(self.fused.key),
+            exact_rank=self.exact_rank,
+            bm25_rank=self.lexical and self.lexical[0],
+            vector_rank=self.dense and self.dense[0],
+        )
+
+
+def fuse(recall: Recall, keys: Mapping[int, str], k: int) -> list[Recalled]:
+    """Every recalled unit in RRF order. keys: by unit_rowid."""
+    rowids = {keys[rowid]: rowid for rowid in recall.rowids}
+    exact = {keys[rowid]: rank for rank, rowid in enumerate(recall.exact, start=1)}
+    lexical, dense = _places(recall.lexical, keys), _places(recall.dense, keys)
+    return [
+        Recalled(rowids[one.key], one, rank, exact.get(one.key), lexical.get(one.key), dense.get(one.key))
+        for rank, one in enumerate(fuse_queries([[list(lexical)], [list(dense)]], k), start=1)
     ]
-    return kept, tuple(places.recalled(by_key[one.key]) for one in fused[keep:])
 
 
 def candidate_of(
@@ -100,34 +121,5 @@ def candidate_of(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Places:
-    """Rank and score in each arm, by unit key, in the arm's order."""
-
-    exact: dict[str, int]
-    lexical: dict[str, Place]
-    dense: dict[str, Place]
-
-    @classmethod
-    def of(cls, recall: Recall, units: Mapping[int, IndexedUnit]) -> _Places:
-        exact = {units[row].unit_key: rank for rank, row in enumerate(recall.exact, start=1)}
-        return cls(exact, _by_key(recall.lexical, units), _by_key(recall.dense, units))
-
-    def ranked(self, unit: IndexedUnit, status: Status, rank: int, fused: Fused) -> Ranked:
-        key = unit.unit_key
-        exact, lexical, dense = self.exact.get(key), self.lexical.get(key), self.dense.get(key)
-        return Ranked(unit, status, exact, lexical, dense, rank, fused.score)
-
-    def recalled(self, unit: IndexedUnit) -> RecalledUnit:
-        key = unit.unit_key
-        return RecalledUnit(
-            unit_key=key,
-            resource_id=unit.resource_id,
-            exact_rank=self.exact.get(key),
-            bm25_rank=self.lexical.get(key, (None,))[0],
-            vector_rank=self.dense.get(key, (None,))[0],
-        )
-
-
-def _by_key(hits: Sequence[Hit], units: Mapping[int, IndexedUnit]) -> dict[str, Place]:
-    return {units[hit.unit_rowid].unit_key: (rank, hit.score) for rank, hit in enumerate(hits, start=1)}
+def _places(hits: Sequence[Hit], keys: Mapping[int, str]) -> dict[str, Place]:
+    return {keys[hit.unit_rowid]: (rank, hit.score) for rank, hit in enumerate(hits, start=1)}

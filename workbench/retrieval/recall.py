@@ -56,14 +56,16 @@ def fused(
 ) -> tuple[list[Ranked], tuple[RecalledUnit, ...]]:
     """The recalled units in RRF order with their status at recall, and what fusion left out."""
     with work.stages.stage("fusion"):
-        units = corpus.reader.units(found.rowids)
-        statuses = {unit.resource_id: manifest.status(unit.resource_id) for unit in units.values()}
-        return fuse(found, units, statuses, corpus.limits.rrf_k, corpus.limits.fused_keep)
+        keys = corpus.reader.unit_keys(found.rowids)
+        order = fuse(found, keys, corpus.limits.rrf_k)
+        kept = order[: corpus.limits.fused_keep]
+        units = corpus.reader.units([one.unit_rowid for one in kept])
+        ranked = [one.ranked(units[one.unit_rowid], manifest.status(units[one.unit_rowid].resource_id)) for one in kept]
+        return ranked, tuple(one.recalled() for one in order[len(kept) :])
 
 
 def known_now(work: Work, corpus: Corpus) -> dict[str, str | None]:
     """The content hash that the revision has for each unit of the client's state; None where it has none."""
     with work.stages.stage("state"):
-        rowids = {key: corpus.reader.unit_rowid_of(key) for key in work.previous}
-        units = corpus.reader.units([rowid for rowid in rowids.values() if rowid is not None])
-        return {key: None if rowid is None else units[rowid].content_hash for key, rowid in rowids.items()}
+        known = corpus.reader.content_hashes(list(work.previous))
+        return {key: known.get(key) for key in work.previous}

@@ -15,7 +15,7 @@ from workbench.core.deadline import Deadline
 from workbench.core.limits import Limits
 from workbench.core.resource import Status
 from workbench.retrieval.candidates import Ranked
-from workbench.retrieval.overlap import Wording, repeats, wording_of
+from workbench.retrieval.overlap import Wording, repeats
 from workbench.retrieval.rerank import Ordered
 from workbench.storage.index_records import IndexedUnit
 
@@ -40,10 +40,10 @@ class _Basket:
     per_resource: Counter[str] = field(default_factory=Counter)
     tokens: int = 0
 
-    def add(self, unit: IndexedUnit) -> None:
-        self.wordings.append(wording_of(unit))
-        self.per_resource[unit.resource_id] += 1
-        self.tokens += unit.token_count
+    def add(self, wording: Wording) -> None:
+        self.wordings.append(wording)
+        self.per_resource[wording.unit.resource_id] += 1
+        self.tokens += wording.unit.token_count
 
 
 def select(ordered: Ordered, rules: Rules) -> list[ExclusionReason | None]:
@@ -54,14 +54,17 @@ def select(ordered: Ordered, rules: Rules) -> list[ExclusionReason | None]:
     basket = _Basket()
     reasons: list[ExclusionReason | None] = []
     for one in ordered.ranked:
-        reason = next(_reasons(one, ordered, rules, basket), None)
+        wording = Wording(one.unit)
+        reason = next(_reasons(one, wording, ordered, rules, basket), None)
         if reason is None:
-            basket.add(one.unit)
+            basket.add(wording)
         reasons.append(reason)
     return reasons
 
 
-def _reasons(one: Ranked, ordered: Ordered, rules: Rules, basket: _Basket) -> Iterator[ExclusionReason]:
+def _reasons(
+    one: Ranked, wording: Wording, ordered: Ordered, rules: Rules, basket: _Basket
+) -> Iterator[ExclusionReason]:
     """Every reason that holds, computed only as far as it is asked for."""
     unit, limits = one.unit, rules.limits
     if one.status is not Status.CURRENT:
@@ -74,7 +77,6 @@ def _reasons(one: Ranked, ordered: Ordered, rules: Rules, basket: _Basket) -> It
         yield ExclusionReason.NOT_RERANKED
     if rules.threshold is not None and one.rerank is not None and (one.rerank[1] or 0.0) < rules.threshold:
         yield ExclusionReason.BELOW_RELEVANCE
-    wording = wording_of(unit)
     if any(repeats(wording, selected) for selected in basket.wordings):
         yield ExclusionReason.OVERLAP
     if basket.per_resource[unit.resource_id] >= limits.per_resource:

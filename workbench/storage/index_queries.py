@@ -62,7 +62,9 @@ FROM search_units JOIN search_resources USING (resource_rowid) JOIN search_sourc
 WHERE unit_rowid IN (:values)
 """
 
-UNIT_ROWID_OF = "SELECT unit_rowid FROM search_units WHERE unit_key = ?"
+UNIT_KEYS = "SELECT unit_rowid, unit_key FROM search_units WHERE unit_rowid IN (:values)"
+
+CONTENT_HASHES = "SELECT unit_key, content_hash FROM search_units WHERE unit_key IN (:values)"
 
 RESOURCES = """
 SELECT resource_id, content_hash, layer, scope, kind, path, title, description, body, source_ref,

@@ -114,10 +114,13 @@ class IndexReader:
         """The units with these rowids; those that the head has not are left out."""
         return {row[0]: _unit(row) for row in self._batched(sql.UNITS, [int(rowid) for rowid in rowids])}
 
-    def unit_rowid_of(self, unit_key: str) -> int | None:
-        """The rowid of a unit of the head."""
-        rows = self.rows(sql.UNIT_ROWID_OF, (unit_key,))
-        return int(rows[0][0]) if rows else None
+    def unit_keys(self, rowids: Sequence[int]) -> dict[int, str]:
+        """The keys of the units with these rowids; reads no text."""
+        return dict(self._batched(sql.UNIT_KEYS, rowids))
+
+    def content_hashes(self, unit_keys: Sequence[str]) -> dict[str, str]:
+        """The content hash of each unit with one of these keys that the head has."""
+        return {key: content_hash.hex() for key, content_hash in self._batched(sql.CONTENT_HASHES, unit_keys)}
 
     def resource(self, resource_id: str) -> IndexedResource | None:
         """A resource of the head."""
