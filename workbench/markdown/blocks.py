@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from markdown_it import MarkdownIt
+from markdown_it.parser_block import RuleFuncBlockType
+from markdown_it.rules_block import (
+    StateBlock,
+    blockquote,
+    fence,
+    heading,
+    hr,
+    html_block,
+    list_block,
+    reference,
+)
 
 from workbench.core.text import one_line
 
 HEADING_CHARS = 120
 """What of a heading goes into paths and keys; equal ones are told apart by their occurrence."""
 _INLINE = MarkdownIt("commonmark")
-_BLOCKS = MarkdownIt("commonmark").enable("table")
-_BLOCKS.core.ruler.enableOnly(["normalize", "block"])
 _CONTAINERS = frozenset({"bullet_list", "ordered_list", "list_item", "blockquote"})
 _MARKUP = re.compile(r"[\\`*_\[\]<>&!\n]")
 _COMMENT = re.compile("<!--.*?-->", re.DOTALL)
 _ATTRIBUTES = re.compile(r"\s*\{[#.][^{}]*\}\s*$")
+_MARKERS: Mapping[RuleFuncBlockType, str] = {
+    fence: "`~",
+    blockquote: ">",
+    hr: "*-_",
+    list_block: "*+-0123456789",
+    reference: "[",
+    html_block: "<",
+    heading: "#",
+}
+"""What a line that a rule accepts begins with."""
+_NO_PLAIN_LINE = frozenset("".join(_MARKERS.values()) + "=:|")
+"""With the underlines of headings and tables: a line that begins otherwise can only be text."""
 
 
 @dataclass(slots=True)
@@ -62,6 +83,45 @@ def parse_blocks(text: str, first_line: int = 0) -> Sequence[Block]:
         if token.nesting > 0:
             stack.append(block)
     return root.children
+
+
+def _plain_paragraph(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """A paragraph none of whose lines could be anything else; decided by one character a line, not by every rule."""
+    line, last = first, state.lineMax
+    if state.is_code_block(first):
+        return False
+    while line < last and not state.isEmpty(line):
+        if state.src[state.bMarks[line] + state.tShift[line]] in _NO_PLAIN_LINE:
+            return False
+        line += 1
+    state.line = line
+    state.push("paragraph", "p", 0).map = [first, line]
+    return True
+
+
+def _only_behind(markers: str, rule: RuleFuncBlockType) -> RuleFuncBlockType:
+    """The rule, asked only about lines that begin with one of its markers: most lines begin with none."""
+    known = frozenset(markers)
+
+    def guarded(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+        at = state.bMarks[first] + state.tShift[first]
+        return at < state.eMarks[first] and state.src[at] in known and rule(state, first, last, silent)
+
+    return guarded
+
+
+def _block_parser() -> MarkdownIt:
+    """CommonMark's own rules, with shortcuts that decide nothing but what they would."""
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    for rule in parser.block.ruler.__rules__:
+        if rule.fn in _MARKERS:
+            rule.fn = _only_behind(_MARKERS[rule.fn], rule.fn)
+    parser.block.ruler.before("table", "plain_paragraph", _plain_paragraph)
+    return parser
+
+
+_BLOCKS = _block_parser()
 
 
 def heading_text(block: Block) -> str:

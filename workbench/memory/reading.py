@@ -34,7 +34,8 @@ def read_stable(path: str, most_bytes: int) -> Reading:
     Raises: `UnreadableSource` with the reason: vanished, permission, io, over_size, or changing.
     """
     for attempt in range(_ATTEMPTS):
-        time.sleep(_PAUSE_S * attempt)
+        if attempt:
+            time.sleep(_PAUSE_S * attempt)
         try:
             reading = _read_once(path, most_bytes)
         except OSError as error:
