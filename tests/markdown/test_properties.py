@@ -101,6 +101,7 @@ def test_units_keep_their_limits_and_say_their_length(text: str, layer: Layer) -
 
 
 @given(DOCUMENTS, LAYERS)
+@example("\u2028\x0c\n# Title\n" + words(900), Layer.USER)
 def test_keys_and_ids_are_unique_and_only_windows_overlap(text: str, layer: Layer) -> None:
     parsed = read(text, layer)
     ids = [entry.derived_id for entry in parsed.entries]

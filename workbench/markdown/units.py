@@ -87,13 +87,17 @@ def _unit(source: SourceText, piece: _Piece, key: str, resource_id: str, heading
 
 
 def _pieces(source: SourceText, blocks: Sequence[Block], start: int, end: int) -> list[_Piece]:
-    """The range cut before each block but the first. Where no block is, link definitions are."""
+    """The range cut before each block but the first, blank pieces apart. Where no block is, link definitions are.
+
+    CommonMark takes a line of form feeds for a paragraph; it is as blank as any other white space.
+    """
     cuts = [start, *(source.line_start(block.first) for block in blocks[1:]), end]
     owners: Sequence[Block | None] = blocks or [None]
-    return [
+    pieces = (
         _Piece(first, last, token_tenths(source.text[first:last]), block)
         for (first, last), block in zip(pairwise(cuts), owners, strict=True)
-    ]
+    )
+    return [piece for piece in pieces if piece.tenths]
 
 
 def _joined(pieces: Sequence[_Piece]) -> _Piece:
