@@ -18,7 +18,7 @@ from workbench.core.activation import ActivationRequest, ActivationResult, Fresh
 from workbench.core.deadline import Deadline
 from workbench.core.errors import InputError, ModelError, WorkbenchError
 from workbench.core.hashing import sha256_hex
-from workbench.core.limits import resolve_limits
+from workbench.core.limits import Limits, resolve_limits
 from workbench.core.progress import Progress, no_progress
 from workbench.core.resource import Degradation, Layer, Scope, SnapshotRef
 from workbench.core.run import RunError
@@ -169,7 +169,7 @@ class Project:
         """
         limits = resolve_limits({**self.home.settings.limits, **request.limits})
         normal_query(request.query, limits.query_chars)
-        deadline_ms = min(request.deadline_ms or limits.deadline_ms, limits.deadline_ms)
+        deadline_ms = _deadline_ms(request, limits)
         started = perf_counter()
         key = request.request_key or uuid4().hex
         request = request.model_copy(update={"request_key": key})
@@ -221,6 +221,15 @@ def project_id_of(root: Path) -> str:
     """A readable, stable id of a memory root: its folder name and ten digits of the hash of its real path."""
     slug = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-")[:40] or "memory"
     return f"{slug}-{sha256_hex(str(root))[:10]}"
+
+
+def _deadline_ms(request: ActivationRequest, limits: Limits) -> int:
+    """The request's deadline, at most the limit's. Raises: `invalid_argument` when it leaves no time at all."""
+    if request.deadline_ms is None:
+        return limits.deadline_ms
+    if request.deadline_ms < 1:
+        raise InputError("invalid_argument", f"deadline_ms is {request.deadline_ms}; give at least 1 millisecond.")
+    return min(request.deadline_ms, limits.deadline_ms)
 
 
 def _load_quietly(model: Embedder | Reranker) -> None:
