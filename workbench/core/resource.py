@@ -5,7 +5,7 @@ A source is one Markdown file; a resource is one memory entry in it, with an ide
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -121,11 +121,14 @@ class Resource:
     span: Span
     status: Status = Status.CURRENT
     superseded_by: str | None = None
+    _content_hash: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def content_hash(self) -> str:
-        """sha256 of the canonical JSON of [title, description, body]."""
-        return digest([self.title, self.description, self.body])
+        """sha256 of the canonical JSON of [title, description, body]; computed once."""
+        if not self._content_hash:
+            self._content_hash.append(digest([self.title, self.description, self.body]))
+        return self._content_hash[0]
 
     @property
     def l0(self) -> str:

@@ -14,11 +14,11 @@ from workbench.core.hashing import digest
 from workbench.core.limits import Limits
 from workbench.core.progress import Progress, no_progress
 from workbench.core.resource import GONE, Degradation, SnapshotRef, Source, SourceStamp
-from workbench.markdown.source import ParsedSource
 from workbench.memory.identity import Identities, resolve_identities
 from workbench.memory.layout import load_layout
 from workbench.memory.manifest import read_manifest
 from workbench.memory.scan import NAME_TWIN, Found, Scan, scan_sources
+from workbench.memory.spool import Spool
 from workbench.memory.stamping import absent_stamps, is_unchanged, stamp_file
 from workbench.memory.state import StateManifest
 from workbench.memory.verification import read_verified_block, validate_hit
@@ -37,8 +37,6 @@ __all__ = [
 
 SNAPSHOT_FORMAT = "memory-snapshot-1"
 SOURCE_UNREADABLE = "source_unreadable"
-_KEPT_BYTES = 32 * 1024 * 1024
-"""Source text whose parsed form a snapshot keeps, so that a small change is parsed once; memory stays bounded."""
 
 
 def capture_snapshot(
@@ -57,7 +55,7 @@ def capture_snapshot(
     if not scan.found and any(stamp.error != GONE for stamp in stamps.values()):
         message = f"The memory root {root} is suddenly empty; the last index is left alone. Is a disk not mounted?"
         raise StorageError("project_unreadable", message)
-    now, parsed = _stamp_all(scan, stamps, limits.source_bytes, progress)
+    now, spool = _stamp_all(scan, stamps, limits.source_bytes, progress)
     manifest = read_manifest(root)
     identities = resolve_identities(now.values())
     sources = tuple(stamp.source for stamp in now.values() if stamp.error is None)
@@ -72,7 +70,7 @@ def capture_snapshot(
         manifest,
         identities,
         {source_ref: found.path for source_ref, found in scan.found.items()},
-        parsed,
+        spool,
     )
 
 
@@ -84,8 +82,8 @@ def memory_index_version(project_id: str, sources: tuple[Source, ...], manifest:
 
 def _stamp_all(
     scan: Scan, known: Mapping[str, SourceStamp], most_bytes: int, progress: Progress
-) -> tuple[dict[str, SourceStamp], dict[str, ParsedSource]]:
-    """Stamps of every source by source_ref, and the parsed form of the first changed ones."""
+) -> tuple[dict[str, SourceStamp], Spool]:
+    """Stamps of every source by source_ref, and what was cut out of the changed ones."""
     stamps = {stamp.source.source_ref: stamp for stamp in absent_stamps(known, scan)}
     doubtful: list[Found] = []
     for source_ref, found in scan.found.items():
@@ -94,15 +92,13 @@ def _stamp_all(
             stamps[source_ref] = stamp
         else:
             doubtful.append(found)
-    parsed, kept_bytes = {}, 0
+    spool = Spool()
     for done, found in enumerate(doubtful, start=1):
-        stamp, source = stamp_file(found, known.get(found.source_ref), most_bytes)
-        stamps[found.source_ref] = stamp
-        if source is not None and kept_bytes + stamp.source.byte_size <= _KEPT_BYTES:
-            parsed[found.source_ref] = source
-            kept_bytes += stamp.source.byte_size
+        stamps[found.source_ref], cuts = stamp_file(found, known.get(found.source_ref), most_bytes)
+        if cuts is not None:
+            spool.put(found.source_ref, cuts)
         progress("read", done, len(doubtful))
-    return dict(sorted(stamps.items())), parsed
+    return dict(sorted(stamps.items())), spool
 
 
 def _members(stamps: Mapping[str, SourceStamp], identities: Identities, manifest: StateManifest) -> dict[str, Member]:

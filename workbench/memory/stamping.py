@@ -10,9 +10,10 @@ from dataclasses import replace
 
 from workbench.core.hashing import sha256_hex
 from workbench.core.resource import GONE, UNSETTLED, EntryStamp, Source, SourceStamp
-from workbench.markdown.source import ParsedSource, UnreadableSource, parse_source
+from workbench.markdown.source import Entry, UnreadableSource, parse_source
 from workbench.memory.reading import OVER_SIZE, Reading, is_settled, read_stable
 from workbench.memory.scan import Found, Scan
+from workbench.memory.spool import Cut
 
 
 def is_unchanged(found: Found, known: SourceStamp | None) -> bool:
@@ -27,8 +28,8 @@ def is_unchanged(found: Found, known: SourceStamp | None) -> bool:
     )
 
 
-def stamp_file(found: Found, known: SourceStamp | None, most_bytes: int) -> tuple[SourceStamp, ParsedSource | None]:
-    """Read one file and stamp it. The parsed source comes along when the file had to be parsed."""
+def stamp_file(found: Found, known: SourceStamp | None, most_bytes: int) -> tuple[SourceStamp, tuple[Cut, ...] | None]:
+    """Read one file and stamp it. What was cut out of it comes along when it had to be parsed."""
     settled = is_settled(found.changed_ns)
     try:
         if found.error is not None:
@@ -47,15 +48,17 @@ def stamp_file(found: Found, known: SourceStamp | None, most_bytes: int) -> tupl
         parsed = parse_source(source.source_ref, source.layer, reading.raw)
     except UnreadableSource as error:
         return replace(stamp, error=error.reason), None
-    return replace(stamp, entries=entry_stamps(parsed)), parsed
-
-
-def entry_stamps(parsed: ParsedSource) -> tuple[EntryStamp, ...]:
-    """What is remembered of the entries of a source."""
-    return tuple(
-        EntryStamp(entry.claimed_id, entry.derived_id, entry.resource(entry.derived_id).content_hash)
-        for entry in parsed.entries
+    cuts = tuple(cut_entry(entry, entry.claimed_id or entry.derived_id) for entry in parsed.entries)
+    entries = (
+        EntryStamp(entry.claimed_id, entry.derived_id, resource.content_hash)
+        for entry, (resource, _) in zip(parsed.entries, cuts, strict=True)
     )
+    return replace(stamp, entries=tuple(entries)), cuts
+
+
+def cut_entry(entry: Entry, resource_id: str) -> Cut:
+    """An entry as a resource of this id, with its units."""
+    return entry.resource(resource_id), entry.units(resource_id)
 
 
 def absent_stamps(known: Mapping[str, SourceStamp], scan: Scan) -> Iterator[SourceStamp]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from workbench.core.errors import StorageError
@@ -17,7 +17,8 @@ from workbench.core.unit import Unit
 from workbench.markdown.source import ParsedSource, UnreadableSource, parse_source
 from workbench.memory.identity import Identities
 from workbench.memory.reading import read_stable
-from workbench.memory.stamping import entry_stamps
+from workbench.memory.spool import Spool
+from workbench.memory.stamping import cut_entry
 from workbench.memory.state import StateManifest
 
 
@@ -63,7 +64,7 @@ class MemorySnapshot:
     manifest: StateManifest
     _identities: Identities = field(repr=False)
     _paths: Mapping[str, str] = field(repr=False)
-    _parsed: Mapping[str, ParsedSource] = field(repr=False)
+    _spool: Spool = field(repr=False)
 
     @property
     def resources(self) -> Iterator[Resource]:
@@ -84,13 +85,12 @@ class MemorySnapshot:
         stamp = self.stamps[source_ref]
         if stamp.error is not None:
             raise LookupError(source_ref)
-        parsed = self._parsed.get(source_ref) or self._parse(stamp.source)
-        return tuple(
-            (entry.resource(resource_id, member.status, member.superseded_by), entry.units(resource_id))
-            for entry, remembered in zip(parsed.entries, entry_stamps(parsed), strict=True)
-            for resource_id in [self._identities.id_of(remembered)]
-            for member in [self.members[resource_id]]
-        )
+        ids = [self._identities.id_of(entry) for entry in stamp.entries]
+        cuts = self._spool.get(source_ref)
+        if cuts is None or [resource.resource_id for resource, _ in cuts] != ids:
+            entries = self._parse(stamp.source).entries
+            cuts = tuple(cut_entry(entry, one) for entry, one in zip(entries, ids, strict=True))
+        return tuple((self._with_status(resource), units) for resource, units in cuts)
 
     def read_bytes(self, source: Source) -> bytes | None:
         """The bytes of a source of this snapshot; None when they are no longer there as the snapshot saw them."""
@@ -102,6 +102,12 @@ class MemorySnapshot:
         except UnreadableSource:
             return None
         return raw if sha256_hex(raw) == source.file_digest else None
+
+    def _with_status(self, resource: Resource) -> Resource:
+        member = self.members[resource.resource_id]
+        if member.status is resource.status:
+            return resource
+        return replace(resource, status=member.status, superseded_by=member.superseded_by)
 
     def _parse(self, source: Source) -> ParsedSource:
         raw = self.read_bytes(source)
