@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Sized
 from functools import lru_cache
 from itertools import accumulate
 
@@ -43,6 +42,16 @@ _PIECE = re.compile(
 )
 
 
+class _LetterTenths(dict[int, int]):
+    """Length of a run of letters -> its tenths."""
+
+    def __missing__(self, length: int) -> int:
+        return max(9, 2 * length)
+
+
+_LETTER_TENTHS = _LetterTenths({length: max(9, 2 * length) for length in range(40)})
+
+
 def count_tokens(text: str) -> int:
     """The length of a text in tokens of `TOKEN_COUNTER`; 0 only for blank text."""
     return -(-token_tenths(text) // 10)
@@ -58,9 +67,8 @@ def token_tenths(text: str) -> int:
         text = CJK_RUN.sub(" ", text)
     if _MARK.search(foreign):
         text = _MARK.sub("a", text)
-    return (
-        _letters(_LETTER_RUN.findall(text)) + 7 * cjk + _runs(_DIGIT_RUN, text, 7, 2) + _runs(_OTHER_RUN, text, 11, 3)
-    )
+    letters = _letters(_LETTER_RUN.findall(text))
+    return letters + 7 * cjk + _runs(_DIGIT_RUN, text, 7, 2) + _runs(_OTHER_RUN, text, 11, 3)
 
 
 def window_spans(text: str, size: int, overlap: int) -> list[tuple[int, int]]:
@@ -82,21 +90,21 @@ def window_spans(text: str, size: int, overlap: int) -> list[tuple[int, int]]:
 
 def _ascii_tenths(raw: bytes) -> int:
     """The same rule where one table says what each byte is: most text, in a third of the time."""
-    letters, digits, others, underscores = (raw.translate(only).split() for only in _ASCII_CLASSES)
-    return _letters(letters) + _each(digits, 7, 2) + _each(others, 11, 3) + _each(underscores, 11, 3)
+    letters, *others = map(raw.translate, _ASCII_CLASSES)
+    return _letters(letters.split()) + sum(map(_blanked, others, (7, 11, 11), (2, 3, 3)))
+
+
+def _blanked(raw: bytes, each_run: int, each_character: int) -> int:
+    return each_run * len(raw.split()) + each_character * (len(raw) - raw.count(b" "))
 
 
 def _runs(pattern: re.Pattern[str], text: str, each_run: int, each_character: int) -> int:
-    return _each(pattern.findall(text), each_run, each_character)
-
-
-def _each(runs: Sequence[Sized], each_run: int, each_character: int) -> int:
+    runs = pattern.findall(text)
     return each_run * len(runs) + each_character * sum(map(len, runs))
 
 
 def _letters(runs: Iterable[Sized]) -> int:
-    lengths = Counter(map(len, runs))
-    return sum(max(9, 2 * length) * times for length, times in lengths.items())
+    return sum(map(_LETTER_TENTHS.__getitem__, map(len, runs)))
 
 
 _piece_tenths = lru_cache(maxsize=1 << 14)(token_tenths)

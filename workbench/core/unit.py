@@ -15,6 +15,7 @@ UNIT_TOKENS = 384
 SPAN_TOKENS = 480
 OVERLAP_TOKENS = 48
 DESCRIPTION_PART = "description"
+_KEY_MARKS = frozenset("%#/~@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,8 @@ def resource_id_of(unit_key: str) -> str:
 
 def escape_key(name: str) -> str:
     """A name in which the marks that mean something in a key are written as `%` and two hex digits."""
+    if _KEY_MARKS.isdisjoint(name):
+        return name
     for mark in "%#/~@":
         name = name.replace(mark, f"%{ord(mark):02x}")
     return name

@@ -59,7 +59,8 @@ class SourceText:
 
     def clean(self, span: Span) -> str:
         """The clean text of a span's bytes."""
-        return _clean(self._raw[span.byte_start : span.byte_end].decode())
+        text = self._raw[span.byte_start : span.byte_end].decode()
+        return text if self._as_written else _clean(text)
 
     def _byte_of(self, position: int) -> int:
         line = self.line_of(position)

@@ -24,6 +24,8 @@ from workbench.storage.posting_blocks import (
 )
 
 _NOTHING = np.zeros(0, OFFSETS)
+_MOST_WORDS = 1 << 19
+"""Words kept from block to block, so that memory stays bounded."""
 
 
 class WordIndex:
@@ -35,11 +37,13 @@ class WordIndex:
         self._last_block = -1 if row[0] is None else int(row[0])
         self._emptied: set[str] = set()
         self._block = 0
+        self._lexicon = Lexicon()
         self._start_over()
 
     def _start_over(self) -> None:
-        lexicon = Lexicon()
-        self._added, self._removed = Occurrences(lexicon), Occurrences(lexicon)
+        if len(self._lexicon) > _MOST_WORDS:
+            self._lexicon = Lexicon()
+        self._added, self._removed = Occurrences(self._lexicon), Occurrences(self._lexicon)
         self._codes: dict[int, int] = {}
 
     def add(self, rowid: int, scope: Scope, columns: Columns) -> None:
