@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -66,10 +67,20 @@ def test_equal_scores_go_by_unit_key_and_only_their_keys_are_read() -> None:
     texts = [["a", "a"], ["a"], ["a"], ["b"], ["b"], ["b"], ["b"]]
     asked: list[int] = []
 
-    def keys(rows: list[int]) -> dict[int, str]:
+    def keys(rows: Sequence[int]) -> dict[int, str]:
         asked.extend(rows)
         return {2: "z", 3: "y"}
 
     hits = scorer_of(texts).search([postings_of(texts, "a")], 3, None, keys)
     assert [hit.unit_rowid for hit in hits] == [1, 3, 2]
     assert asked == [2, 3]
+
+
+@given(st.data(), st.integers(1, 12))
+def test_a_skipped_term_changes_no_hit_and_no_score(data: st.DataObject, limit: int) -> None:
+    rare = data.draw(st.lists(st.integers(1, 6), min_size=limit, max_size=20))
+    texts = [["a"] * times + ["b"] * data.draw(st.integers(0, 2)) for times in rare] + [["b"]] * 40 + [["c"]] * 50
+    scorer, keys = scorer_of(texts), {row: f"{row:05}" for row in range(1, len(texts) + 1)}
+    terms = [postings_of(texts, term) for term in "ab"]
+    everything = scorer.search(terms, len(texts), None, lambda _: keys)
+    assert scorer.search(terms, limit, None, lambda _: keys) == everything[:limit]

@@ -1,4 +1,5 @@
-"""BM25 over the postings of one revision (Robertson and Zaragoza 2009), exact: no unit that matches is skipped.
+"""BM25 over the postings of one revision (Robertson and Zaragoza 2009), exact: skipped is only what cannot be
+among the best.
 
 Weights of the columns are in the term frequencies already. idf is that of FTS5's `bm25()`: common terms never score
 below zero.
@@ -18,6 +19,8 @@ from workbench.storage.index_records import CorpusStatistics, Postings
 
 K1, B = 1.2, 0.75
 LEAST_IDF = 1e-6
+ROUNDING = 1 + 1e-4
+"""More than the float32 rounding of any sum of terms: bounds leave so much room that no equal score is lost."""
 Floats = npt.NDArray[np.float32]
 
 
@@ -34,18 +37,48 @@ class WordScorer:
         self._spare: deque[Floats] = deque()
 
     def search(self, terms: Sequence[Postings], limit: int, allowed: Mask | None, unit_keys: UnitKeys) -> list[Hit]:
-        """The best `limit` rows for an OR of terms, each with distinct rows. allowed: by unit_rowid; None for all."""
+        """The best `limit` rows for an OR of terms, each with distinct rows. allowed: by unit_rowid; None for all.
+
+        The rarest terms should come first: once the others together cannot lift a row among the best, only rows found
+        already are looked up in them (MaxScore, Turtle and Flood 1995).
+        """
+        weights = [self._weight(postings) for postings in terms]
+        rests = [float(sum(weights[place:])) for place in range(len(terms) + 1)]
         scores = self._spare.pop() if self._spare else np.zeros(len(self._norms), dtype=np.float32)
-        for postings in terms:
-            self._add(scores, postings)
-        rows, values = _drain(scores, terms, limit, allowed)
+        floor, read = 0.0, 0
+        while read < len(terms) and floor <= rests[read]:
+            found = self._add(scores, terms[read], weights[read])
+            read += 1
+            if rests[read] < rests[0] - rests[read]:
+                floor = max(floor, _least_of_best(_within(found, terms[read - 1].rowids, allowed), limit))
+        rows, values = _drain(scores, terms[:read], floor - rests[read], allowed)
         self._spare.append(scores)
+        for postings, weight, rest in zip(terms[read:], weights[read:], rests[read:-1], strict=True):
+            near = values >= _least_of_best(values, limit) - rest
+            rows, values = rows[near], values[near]
+            self._look_up(rows, values, postings, weight)
         return best_hits(rows, values, limit, unit_keys)
 
-    def _add(self, scores: Floats, postings: Postings) -> None:
-        weight = np.float32(inverse_frequency(len(postings.rowids), self._unit_count) * (K1 + 1))
-        tfs = postings.tfs.astype(np.float32)
-        scores[postings.rowids] += weight * tfs / (tfs + self._norms[postings.rowids])
+    def _weight(self, postings: Postings) -> np.float32:
+        """More than the term can give to any row."""
+        return np.float32(inverse_frequency(len(postings.rowids), self._unit_count) * (K1 + 1))
+
+    def _gain(self, rowids: Rows, tfs: npt.NDArray[np.uint8], weight: np.float32) -> Floats:
+        counts = tfs.astype(np.float32)
+        return weight * counts / (counts + self._norms.take(rowids))
+
+    def _add(self, scores: Floats, postings: Postings, weight: np.float32) -> Floats:
+        """Adds what a term gives; returns the scores of its rows."""
+        found = self._gain(*postings, weight)
+        found += scores.take(postings.rowids)
+        scores[postings.rowids] = found
+        return found
+
+    def _look_up(self, rows: Rows, values: Floats, postings: Postings, weight: np.float32) -> None:
+        places = np.searchsorted(postings.rowids, rows)
+        places[places == len(postings.rowids)] = 0
+        held = np.flatnonzero(postings.rowids[places] == rows)
+        values[held] += self._gain(rows[held], postings.tfs[places[held]], weight)
 
 
 def inverse_frequency(frequency: int, unit_count: int) -> float:
@@ -53,22 +86,28 @@ def inverse_frequency(frequency: int, unit_count: int) -> float:
     return max(LEAST_IDF, math.log((unit_count - frequency + 0.5) / (frequency + 0.5)))
 
 
-def _drain(scores: Floats, terms: Sequence[Postings], limit: int, allowed: Mask | None) -> tuple[Rows, Floats]:
-    """Takes the touched rows out of `scores`, each once, leaving zeros; rows that cannot be among the best are dropped.
+def _within(found: Floats, rowids: Rows, allowed: Mask | None) -> Floats:
+    return found if allowed is None else found[allowed[rowids]]
 
-    A row is taken by the first term that holds it. Once `limit` rows are in, the least of the best of them is a floor.
-    """
-    rows: Rows = np.empty(0, dtype=np.int64)
-    values: Floats = np.empty(0, dtype=np.float32)
-    floor = np.float32(0)
-    for postings in terms:
-        found = scores[postings.rowids]
-        scores[postings.rowids] = 0
-        kept = np.flatnonzero(found >= floor if floor else found > 0)
+
+def _least_of_best(found: Floats, limit: int) -> float:
+    """A bound just below the least of the best `limit`; 0 when there are fewer."""
+    if len(found) < limit:
+        return 0.0
+    return float(np.partition(found, len(found) - limit)[len(found) - limit]) / ROUNDING
+
+
+def _drain(scores: Floats, terms: Sequence[Postings], floor: float, allowed: Mask | None) -> tuple[Rows, Floats]:
+    """Takes the touched rows out of `scores`, each once, leaving zeros; rows below `floor` are dropped."""
+    kept = []
+    for rowids, _ in terms:
+        found = scores.take(rowids)
+        scores[rowids] = 0
+        near = np.flatnonzero(found >= floor if floor > 0 else found > 0)
         if allowed is not None:
-            kept = kept[allowed[postings.rowids[kept]]]
-        rows = np.concatenate((rows, postings.rowids[kept]))
-        values = np.concatenate((values, found[kept]))
-        if len(values) > limit:
-            floor = np.partition(values, len(values) - limit)[len(values) - limit]
+            near = near[allowed[rowids[near]]]
+        kept.append((rowids[near], found[near]))
+    if not kept:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+    rows, values = map(np.concatenate, zip(*kept, strict=True))
     return rows, values

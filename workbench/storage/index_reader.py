@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ from workbench.storage.index_records import (
     Rowids,
 )
 from workbench.storage.index_schema import INDEX_SCHEMA
-from workbench.storage.posting_blocks import BLOCK, COUNTS, LENGTHS, OFFSETS, merge_blocks
+from workbench.storage.posting_blocks import LENGTHS, merge_blocks, merge_postings
 
 BATCH = 500
 """Values bound to one statement: any number of rows is asked for in batches, far below SQLite's own limit."""
@@ -66,11 +68,10 @@ class IndexReader:
 
     def postings(self, terms: Sequence[str]) -> dict[str, Postings]:
         """The postings of every given term that the index knows."""
-        parts: dict[str, list[Postings]] = {}
-        for term, block, rowids, tfs in self._batched(sql.POSTINGS, terms):
-            offsets = np.frombuffer(rowids, OFFSETS).astype(np.int64) + block * BLOCK
-            parts.setdefault(term, []).append(Postings(offsets, np.frombuffer(tfs, COUNTS)))
-        return {term: Postings(*map(np.concatenate, zip(*found, strict=True))) for term, found in parts.items()}
+        return {
+            term: Postings(*merge_postings([row[1:] for row in rows]))
+            for term, rows in groupby(self._batched(sql.POSTINGS, terms), itemgetter(0))
+        }
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         """In how many units each given term stands; unknown terms are left out. Reads no postings."""

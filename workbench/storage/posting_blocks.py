@@ -36,6 +36,13 @@ def merge_blocks(rows: Sequence[tuple[int, bytes]], dtype: npt.DTypeLike) -> Arr
     return merged
 
 
+def merge_postings(rows: Sequence[tuple[int, bytes, bytes]]) -> tuple[Array, Array]:
+    """(rowids int64, tfs uint8) of one term from its ascending (block, offsets, tfs) rows."""
+    blocks, offsets, tfs = zip(*rows, strict=True)
+    starts = np.repeat(np.array(blocks, np.int64) * BLOCK, [len(one) for one in tfs])
+    return starts + np.frombuffer(b"".join(offsets), OFFSETS), np.frombuffer(b"".join(tfs), COUNTS)
+
+
 def amend_block(lengths: bytes, scopes: bytes, offsets: Array, new: Array, codes: Array) -> tuple[bytes, bytes]:
     """(lengths, scopes) of a block with those at `offsets` replaced; both end at the last unit, empty without one."""
     old = np.frombuffer(scopes, COUNTS)
