@@ -18,7 +18,7 @@ from workbench.retrieval.contract import search_trigrams
 from workbench.retrieval.degradation import Degraded, PartOff
 from workbench.retrieval.loading import is_ready
 from workbench.retrieval.ranking import Hit, best_hits
-from workbench.retrieval.revision_view import RevisionCache, vector_mask
+from workbench.retrieval.revision_view import RevisionCache
 from workbench.retrieval.words import search_words
 from workbench.storage.index_reader import IndexReader
 from workbench.storage.index_records import DENSE, TRIGRAM, IdentityHit, Revision
@@ -111,6 +111,6 @@ def recall_dense(corpus: Corpus, query: Vectors, deadline: Deadline) -> list[Hit
     """The units of greatest cosine. Raises: `DeadlinePassed`."""
     view = corpus.cache.view(corpus.reader, corpus.revision)
     vectors = corpus.cache.vectors(corpus.reader, corpus.revision, view)
-    mask = vector_mask(view, vectors, corpus.scopes)
+    mask = view.vector_mask(vectors, corpus.scopes)
     rows, cosines = vectors.search(query, corpus.limits.arm_width, mask, deadline)
     return best_hits(rows, cosines, corpus.limits.arm_width, corpus.reader.unit_keys)

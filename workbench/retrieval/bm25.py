@@ -1,5 +1,4 @@
-"""BM25 over the postings of one revision (Robertson and Zaragoza 2009), exact: skipped is only what cannot be
-among the best.
+"""BM25 over the postings of one revision (Robertson and Zaragoza 2009), exact: only what cannot be best is skipped.
 
 Weights of the columns are in the term frequencies already. idf is that of FTS5's `bm25()`: common terms never score
 below zero.

@@ -10,7 +10,6 @@ from functools import cached_property
 from threading import Lock
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.core.resource import Scope
 from workbench.retrieval.bm25 import WordScorer
@@ -31,6 +30,7 @@ class RevisionView:
         self.codes = reader.scope_codes()
         self._lengths, self._statistics = reader.lengths(), reader.statistics()
         self._masks: dict[Scopes, Mask] = {}
+        self._vector_masks: dict[Scopes, tuple[VectorIndex, Mask | None]] = {}
 
     @cached_property
     def words(self) -> WordScorer:
@@ -45,11 +45,25 @@ class RevisionView:
             mask = self._masks[scopes] = np.isin(self.codes, list(wanted))
         return mask
 
+    def vector_mask(self, vectors: VectorIndex, scopes: Scopes) -> Mask | None:
+        """Which rows of this revision's vectors may be answered; None when all may."""
+        known, mask = self._vector_masks.get(scopes, (None, None))
+        if known is not vectors:
+            allowed = self._at(vectors.rowids[: vectors.size], self.allowed(scopes))
+            mask = None if allowed.all() else allowed
+            self._vector_masks[scopes] = vectors, mask
+        return mask
+
     def alive(self, rowids: Rows) -> Mask:
         """bool, aligned with rowids: whether a unit stands there."""
-        known = rowids < len(self.codes)
-        alive: Mask = known & (self.codes[np.where(known, rowids, 0)] != DEAD)
-        return alive
+        return self._at(rowids, self.codes != DEAD)
+
+    @staticmethod
+    def _at(rowids: Rows, mask: Mask) -> Mask:
+        """The mask at each row; False beyond its end."""
+        known = rowids < len(mask)
+        at: Mask = known & mask[np.where(known, rowids, 0)]
+        return at
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +123,3 @@ def _followed(held: _Held, reader: IndexReader, revision: Revision, view: Revisi
 def _loaded(reader: IndexReader, revision: Revision) -> VectorIndex:
     rowids, vectors = reader.vectors(revision.engine_identity or "", 0)
     return VectorIndex.empty(revision.dimension or 0).extended(rowids, vectors)
-
-
-def vector_mask(view: RevisionView, vectors: VectorIndex, scopes: Scopes) -> npt.NDArray[np.bool_] | None:
-    """Which rows of the vector index may be answered; None when all may."""
-    rowids = vectors.rowids[: vectors.size]
-    within = np.where(rowids < len(view.codes), rowids, 0)
-    allowed = view.allowed(scopes)[within]
-    return None if allowed.all() else allowed
