@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -84,6 +86,19 @@ def test_engines_of_one_dimension_never_share_a_vector(root: Path, index: Projec
     with index.reader() as reader:
         assert len(reader.vectors(second.identity.digest)[0]) == report.units
         assert len(reader.vectors(first.identity.digest)[0]) == 0
+
+
+def test_a_head_whose_encoder_inputs_follow_another_rule_is_encoded_again(root: Path, index: ProjectIndex) -> None:
+    first = build(root, index, FakeEmbedder())
+    as_built = contents(index)
+    with closing(sqlite3.connect(index.path)) as connection, connection:
+        connection.execute("UPDATE search_revisions SET input_version = 'input-0'")
+        connection.execute("UPDATE search_vector_cache SET input_hash = randomblob(32), vector = zeroblob(4 * 32)")
+
+    report = build(root, index, FakeEmbedder())
+
+    assert (report.published, report.encoded) == (True, first.encoded)
+    assert contents(index) == as_built
 
 
 def test_going_back_to_the_last_engine_encodes_nothing(root: Path, index: ProjectIndex) -> None:

@@ -17,7 +17,7 @@ from workbench.core.terms import TERMS_VERSION
 from workbench.core.tokens import TOKEN_COUNTER
 from workbench.core.unit import CHUNKER_VERSION, Unit
 from workbench.index.comparison import Comparison, compare
-from workbench.index.encoding import BATCH, Encoding, Passage
+from workbench.index.encoding import BATCH, INPUT_VERSION, Encoding, Passage
 from workbench.index.report import BuildReport
 from workbench.memory.snapshot import MemorySnapshot
 from workbench.models.base import Embedder
@@ -206,6 +206,7 @@ def _recipe(embedder: Embedder | None, trigram: bool) -> Recipe:
         CHUNKER_VERSION,
         TOKEN_COUNTER,
         TERMS_VERSION,
+        INPUT_VERSION,
     )
 
 
@@ -214,11 +215,14 @@ def _answers(head: Revision | None, snapshot: MemorySnapshot) -> bool:
 
 
 def _continues(head: Revision | None, recipe: Recipe) -> bool:
-    """Whether the head's units and words were cut by the same rules, so that what did not change can stay."""
+    """Whether the head's units, words and encoder inputs were made by the same rules: what did not change can stay."""
     if head is None or WORDS not in head.arms:
         return False
-    rules = (head.chunker_version, head.token_counter, head.terms_version)
-    return rules == (recipe.chunker_version, recipe.token_counter, recipe.terms_version)
+    return _rules(head) == _rules(recipe)
+
+
+def _rules(made: Revision | Recipe) -> tuple[str, ...]:
+    return made.chunker_version, made.token_counter, made.terms_version, made.input_version
 
 
 def _is_encoded(head: Revision | None, recipe: Recipe) -> bool:

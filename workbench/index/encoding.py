@@ -12,6 +12,8 @@ from workbench.index.plan import EmbeddingDelta, plan_embedding_delta
 from workbench.models.base import Embedder, Vectors
 from workbench.storage.vector_cache import VectorCache
 
+INPUT_VERSION = "input-1"
+"""Names the rule of an encoder input: the path, then title and headings, then the text."""
 BATCH = 256
 _LENGTH_TOLERANCE = 1e-3
 

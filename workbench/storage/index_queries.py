@@ -2,7 +2,8 @@
 
 HEAD = """
 SELECT revision_id, project_id, miv, record_state_version, engine_identity, engine_name, dimension, arms,
-       chunker_version, token_counter, terms_version, resource_count, unit_count, total_length, created_at
+       chunker_version, token_counter, terms_version, input_version, resource_count, unit_count, total_length,
+       created_at
 FROM search_heads JOIN search_revisions USING (revision_id, project_id)
 WHERE project_id = ?
 """

@@ -33,6 +33,7 @@ class Revision:
     chunker_version: str
     token_counter: str
     terms_version: str
+    input_version: str
     resource_count: int
     unit_count: int
     total_length: int

@@ -19,8 +19,8 @@ _KEPT_ROWS = 50
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
 _BEGIN = """
 INSERT INTO search_revisions (project_id, miv, record_state_version, state, engine_identity, engine_name, dimension,
-                              arms, chunker_version, token_counter, terms_version, created_at)
-VALUES (?, ?, ?, 'building', ?, ?, ?, ?, ?, ?, ?, ?)
+                              arms, chunker_version, token_counter, terms_version, input_version, created_at)
+VALUES (?, ?, ?, 'building', ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _READY = """
 UPDATE search_revisions
@@ -45,6 +45,7 @@ class Recipe(NamedTuple):
     chunker_version: str
     token_counter: str
     terms_version: str
+    input_version: str
 
 
 def begin_revision(connection: sqlite3.Connection, ref: SnapshotRef, recipe: Recipe) -> int:
@@ -52,7 +53,7 @@ def begin_revision(connection: sqlite3.Connection, ref: SnapshotRef, recipe: Rec
     values = (
         *(ref.project_id, ref.miv, ref.record_state_version),
         *(recipe.engine_identity, recipe.engine_name, recipe.dimension, json.dumps(recipe.arms)),
-        *(recipe.chunker_version, recipe.token_counter, recipe.terms_version),
+        *(recipe.chunker_version, recipe.token_counter, recipe.terms_version, recipe.input_version),
         datetime.now(UTC).isoformat(timespec="milliseconds"),
     )
     return int(connection.execute(_BEGIN, values).lastrowid or 0)

@@ -20,3 +20,6 @@ CREATE TABLE search_vector_aliases (
     vector_rowid INTEGER NOT NULL,
     PRIMARY KEY (engine_id, unit_rowid)
 ) WITHOUT ROWID;
+
+-- The rule by which encoder inputs are made.
+ALTER TABLE search_revisions ADD COLUMN input_version TEXT NOT NULL DEFAULT '';
