@@ -27,17 +27,16 @@ INSERT OR REPLACE INTO search_vector_aliases
 SELECT ?, unit_rowid, vector_rowid FROM search_units, search_vector_cache
 WHERE unit_key = ? AND engine_id = ? AND input_hash = ?
 """
-_WITHOUT_ALIAS = """
-FROM search_units
-WHERE NOT EXISTS (SELECT 1 FROM search_vector_aliases AS alias
-                  WHERE alias.engine_id = ? AND alias.unit_rowid = search_units.unit_rowid)
+_HAS_NO_ALIAS = """
+NOT EXISTS (SELECT 1 FROM search_vector_aliases AS alias
+            WHERE alias.engine_id = ? AND alias.unit_rowid = search_units.unit_rowid)
 """
 _PENDING = f"""
 SELECT unit_rowid, unit_key, source_ref, path, title, heading_path,
        CAST(coalesce(own_text, substr(CAST(body AS BLOB), text_start + 1, text_size)) AS TEXT)
 FROM search_units JOIN search_resources USING (resource_rowid)
-WHERE unit_rowid > ?2 AND unit_rowid IN (SELECT unit_rowid {_WITHOUT_ALIAS.replace("?", "?1")})
-ORDER BY unit_rowid LIMIT ?3
+WHERE {_HAS_NO_ALIAS} AND unit_rowid > ?
+ORDER BY unit_rowid LIMIT ?
 """
 _ORPHANS = """
 SELECT vector_rowid FROM search_vector_cache
@@ -100,7 +99,11 @@ class VectorCache:
 
     def pending_count(self) -> int:
         """How many stored units have no vector."""
-        return int(self._connection.execute(f"SELECT count(*) {_WITHOUT_ALIAS}", (self._engine_id,)).fetchone()[0])
+        return int(
+            self._connection.execute(
+                f"SELECT count(*) FROM search_units WHERE {_HAS_NO_ALIAS}", (self._engine_id,)
+            ).fetchone()[0]
+        )
 
     def pending(self, limit: int) -> Iterator[list[PendingUnit]]:
         """The stored units without a vector, in batches of at most `limit`, by rowid."""
