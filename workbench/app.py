@@ -5,6 +5,7 @@ No rule of memory, retrieval or evaluation stands here; every method is a few ca
 
 from __future__ import annotations
 
+import itertools
 import re
 from contextlib import suppress
 from functools import cached_property
@@ -36,7 +37,7 @@ from workbench.storage.blobs import BlobStore
 from workbench.storage.central_store import CentralStore
 from workbench.storage.corpus_table import CorpusEntry
 from workbench.storage.files import owner_only_folder
-from workbench.storage.index_records import IndexedUnit
+from workbench.storage.index_records import IndexedResource, IndexedUnit
 from workbench.storage.project_index import ProjectIndex
 
 NO_MODEL = "none"
@@ -132,7 +133,7 @@ class Project:
     @cached_property
     def manifest(self) -> ManifestReader:
         """The status of every resource, read again when its file changed."""
-        return ManifestReader(self.root)
+        return ManifestReader(self.root, self._seen_state_version)
 
     @cached_property
     def retriever(self) -> Retriever:
@@ -149,7 +150,14 @@ class Project:
     def capture(self, progress: Progress = no_progress) -> MemorySnapshot:
         """The memory as it is now; files that did not change are not read again."""
         limits = resolve_limits(self.home.settings.limits)
-        return capture_snapshot(self.root, self.project_id, self.index.stamps(), limits, progress)
+        return capture_snapshot(
+            self.root,
+            self.project_id,
+            self.index.stamps(),
+            limits,
+            progress,
+            seen_state_version=self._seen_state_version(),
+        )
 
     def refresh(self, *, freshness: Freshness | None = None, progress: Progress = no_progress) -> BuildReport:
         """Bring the index up to the memory as it is now, and archive what it holds; nothing when nothing changed.
@@ -194,8 +202,9 @@ class Project:
         return read_verified_block(self.capture(), unit)
 
     def _refresh_once(self, freshness: Freshness | None, progress: Progress) -> BuildReport:
-        settings = self.home.settings
+        settings, started = self.home.settings, perf_counter()
         snapshot = self.capture(progress)
+        captured = perf_counter()
         self.known = snapshot.ref
         report = build_index(
             self.index,
@@ -206,15 +215,32 @@ class Project:
             lexical_first=(freshness or settings.freshness) is Freshness.LATEST,
             progress=progress,
         )
-        self._archive()
-        return report
+        built = perf_counter()
+        self._archive(progress)
+        seconds = {"capture": captured - started, **report.seconds, "archive": perf_counter() - built}
+        return report.model_copy(update={"seconds": {phase: round(taken, 3) for phase, taken in seconds.items()}})
 
-    def _archive(self) -> None:
-        """Keep what the head holds for runs and cases; costs nothing when the history has this corpus already."""
+    def _archive(self, progress: Progress) -> None:
+        """Keep what the head holds for runs and cases; costs nothing when the history has this corpus already.
+
+        progress: phase `archive` in bodies, of at most as many as there are resources.
+        """
         with self.index.reader() as reader:
-            if reader.revision is not None:
-                entries = map(_corpus_entry, reader.corpus())
-                self.home.history.record_corpus(self.project_id, reader.revision.miv, entries, reader.resource)
+            if reader.revision is None:
+                return
+            count, archived = reader.revision.resource_count, itertools.count(1)
+
+            def read(resource_id: str) -> IndexedResource | None:
+                progress("archive", min(next(archived), count), count)
+                return reader.resource(resource_id)
+
+            entries = map(_corpus_entry, reader.corpus())
+            self.home.history.record_corpus(self.project_id, reader.revision.miv, entries, read)
+
+    def _seen_state_version(self) -> int:
+        """The state of the memory that the head was built with; 0 without a head."""
+        head = self.index.head()
+        return head.record_state_version if head else 0
 
 
 def project_id_of(root: Path) -> str:

@@ -155,7 +155,8 @@ def test_by_ready_head_the_last_complete_revision_answers_until_the_next(project
     beside, seen = Home.open(project.home.folder, engine="fake").project(project.root), []
 
     def look(phase: str, done: int, total: int) -> None:
-        seen.append(ask(beside, "trigram index"))
+        if phase in ("encode", "publish"):
+            seen.append(ask(beside, "trigram index"))
 
     report = project.refresh(freshness=Freshness.READY_HEAD, progress=look)
 
@@ -277,3 +278,24 @@ def test_threads_refresh_and_ask_at_once_and_every_answer_is_of_one_revision(pro
             if fragment.path == "zero.md":
                 by_revision.setdefault(answer.index.revision, set()).add(fragment.text)
     assert all(len(found) == 1 for found in by_revision.values()), by_revision
+
+
+def test_a_lost_state_manifest_is_never_all_current(project: Project) -> None:
+    set_states(project.root, 1, **{"user/tea.md": "retracted"})
+    project.refresh()
+    (project.root / ".memory/state.json").unlink()
+
+    for use in (project.refresh, lambda: ask(project, "green tea")):
+        with pytest.raises(StorageError) as lost:
+            use()
+        assert lost.value.code == "state_damaged"
+
+    set_states(project.root, 1, **{"user/tea.md": "retracted"})
+    assert "user/tea.md" not in paths(ask(project, "green tea"))
+    assert not project.refresh().published
+
+
+def test_the_phases_of_a_report_are_those_of_the_whole_refresh(home: Home, memory: Path) -> None:
+    assert list(home.project(memory).refresh().seconds) == [
+        *("capture", "compare", "encode", "publish", "tidy", "archive"),
+    ]

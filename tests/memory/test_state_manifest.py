@@ -203,3 +203,13 @@ def test_a_reader_tells_damage_and_recovers_with_the_file(memory: Memory) -> Non
         reader()
     memory.write(".memory/state.json", render_manifest(GOLDEN))
     assert reader() == GOLDEN
+
+
+@pytest.mark.parametrize("seen", [1, 7])
+def test_a_manifest_that_is_gone_although_an_index_has_seen_it_is_damage(memory: Memory, seen: int) -> None:
+    with pytest.raises(StorageError, match="restore it") as damaged:
+        read_manifest(memory.root, seen)
+    with pytest.raises(StorageError, match="restore it"):
+        ManifestReader(memory.root, lambda: seen)()
+    assert damaged.value.code == "state_damaged"
+    assert read_manifest(memory.root, 0) == StateManifest()

@@ -1,11 +1,13 @@
 """Reading the state manifest of a memory root: recovered where it can be, reported where not, never guessed.
 
-A damaged manifest never reads as "all current"; a missing one does, when no transaction is under way.
+A damaged manifest never reads as "all current"; a missing one does only where none is known to have been, and no
+transaction is under way.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from workbench.core.errors import StorageError
@@ -20,9 +22,10 @@ MANIFEST_PATH = ".memory/state.json"
 _MOST_BYTES = 1 << 30
 
 
-def read_manifest(root: Path) -> StateManifest:
+def read_manifest(root: Path, seen_version: int = 0) -> StateManifest:
     """The manifest of a memory root, recovered from the journal when it is damaged or lost in a transaction.
 
+    seen_version: the record_state_version that an index has seen; above 0 a manifest has been there.
     Raises: `StorageError("state_damaged")` when no journal entry can say what it held: never "all current".
     """
     path = root / MANIFEST_PATH
@@ -32,17 +35,21 @@ def read_manifest(root: Path) -> StateManifest:
         recovered = recover_manifest(root)
         if recovered is not None:
             return recovered
-        if isinstance(error, UnreadableSource) and error.reason == VANISHED and not path.is_symlink():
+        is_gone = isinstance(error, UnreadableSource) and error.reason == VANISHED and not path.is_symlink()
+        if is_gone and seen_version == 0:
             return StateManifest()
         message = f"The state manifest {path} is damaged ({error}); restore it from a copy or from version control."
         raise StorageError("state_damaged", message) from error
 
 
 class ManifestReader:
-    """The manifest of one root, read again only when its file changed: one stat a call."""
+    """The manifest of one root, read again only when its file changed: one stat a call.
 
-    def __init__(self, root: Path) -> None:
-        self._root, self._path = root, root / MANIFEST_PATH
+    seen_version: as in `read_manifest`, asked only when there is no file.
+    """
+
+    def __init__(self, root: Path, seen_version: Callable[[], int] = lambda: 0) -> None:
+        self._root, self._path, self._seen_version = root, root / MANIFEST_PATH, seen_version
         self._known: tuple[tuple[int, int, int], StateManifest] | None = None
 
     def __call__(self) -> StateManifest:
@@ -54,7 +61,7 @@ class ManifestReader:
         settled = key is not None and is_settled(key[0])
         if self._known is not None and self._known[0] == key:
             return self._known[1]
-        manifest = read_manifest(self._root)
+        manifest = read_manifest(self._root, 0 if key else self._seen_version())
         self._known = (key, manifest) if key is not None and settled else None
         return manifest
 

@@ -45,8 +45,12 @@ def capture_snapshot(
     stamps: Mapping[str, SourceStamp],
     limits: Limits,
     progress: Progress = no_progress,
+    *,
+    seen_state_version: int = 0,
 ) -> MemorySnapshot:
     """The memory under a root as it is now. stamps: those of the last indexed snapshot; empty for the first one.
+
+    seen_state_version: the record_state_version of that snapshot. progress: phase `read` in files that changed.
 
     Raises: `InputError` `project_unknown` or `invalid_argument` (memory.toml); `StorageError` `project_unreadable`
     when the root cannot be listed or every source is suddenly gone, `state_damaged` for the manifest.
@@ -56,7 +60,7 @@ def capture_snapshot(
         message = f"The memory root {root} is suddenly empty; the last index is left alone. Is a disk not mounted?"
         raise StorageError("project_unreadable", message)
     now, spool = _stamp_all(scan, stamps, limits.source_bytes, progress)
-    manifest = read_manifest(root)
+    manifest = read_manifest(root, seen_state_version)
     identities = resolve_identities(now.values())
     sources = tuple(stamp.source for stamp in now.values() if stamp.error is None)
     miv = memory_index_version(project_id, sources, manifest)
