@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbench.core.hashing import sha256_hex
-from workbench.markdown.source import UnreadableSource
+from workbench.markdown.errors import UnreadableSource
 from workbench.memory.reading import read_stable
 from workbench.memory.state import ManifestDamaged, StateManifest, manifest_of
 

@@ -8,7 +8,7 @@ import stat
 import time
 from typing import NamedTuple
 
-from workbench.markdown.source import UnreadableSource
+from workbench.markdown.errors import UnreadableSource
 
 VANISHED, PERMISSION, IO, OVER_SIZE, CHANGING = "vanished", "permission", "io", "over_size", "changing"
 _ATTEMPTS = 4

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from workbench.core.hashing import sha256_hex
 from workbench.core.resource import GONE, UNSETTLED, EntryStamp, Source, SourceStamp
-from workbench.markdown.source import Entry, UnreadableSource, parse_source
+from workbench.markdown.errors import UnreadableSource
 from workbench.memory.reading import OVER_SIZE, Reading, is_settled, read_stable
 from workbench.memory.scan import Found, Scan
 from workbench.memory.spool import Cut
+
+if TYPE_CHECKING:
+    from workbench.markdown.source import Entry
 
 
 def is_unchanged(found: Found, known: SourceStamp | None) -> bool:
@@ -44,6 +48,9 @@ def stamp_file(found: Found, known: SourceStamp | None, most_bytes: int) -> tupl
     stamp = SourceStamp(source, changed, reading.inode)
     if known is not None and known.entries and known.source == source:
         return replace(stamp, entries=known.entries), None
+    # Heavy, and not needed while nothing has changed.
+    from workbench.markdown.source import parse_source
+
     try:
         parsed = parse_source(source.source_ref, source.layer, reading.raw)
     except UnreadableSource as error:

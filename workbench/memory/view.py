@@ -8,18 +8,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.core.errors import StorageError
 from workbench.core.hashing import sha256_hex
 from workbench.core.resource import Degradation, Resource, SnapshotRef, Source, SourceStamp, Status
 from workbench.core.unit import Unit
-from workbench.markdown.source import ParsedSource, UnreadableSource, parse_source
+from workbench.markdown.errors import UnreadableSource
 from workbench.memory.identity import Identities
 from workbench.memory.reading import read_stable
 from workbench.memory.spool import Spool
 from workbench.memory.stamping import cut_entry
 from workbench.memory.state import StateManifest
+
+if TYPE_CHECKING:
+    from workbench.markdown.source import ParsedSource
 
 
 class Member(NamedTuple):
@@ -110,6 +113,9 @@ class MemorySnapshot:
         return replace(resource, status=member.status, superseded_by=member.superseded_by)
 
     def _parse(self, source: Source) -> ParsedSource:
+        # Heavy, and not needed while nothing has changed.
+        from workbench.markdown.source import parse_source
+
         raw = self.read_bytes(source)
         if raw is None:
             raise SourceMoved(source.source_ref)
