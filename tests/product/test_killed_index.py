@@ -76,6 +76,41 @@ def test_the_first_build_killed_before_its_end_says_so_and_loses_no_vector(tmp_p
     assert report["units"] == len(units_of(place.project(root)))
 
 
+@pytest.mark.slow
+@pytest.mark.spec("D2")
+@pytest.mark.field(95)
+def test_while_another_process_builds_the_last_head_answers_and_stderr_says_why(tmp_path: Path) -> None:
+    place, root = Place(tmp_path, "fake"), tmp_path / "memory"
+    shutil.copytree(ROOT / "fixtures" / "memory", root)
+    place.types("index", root)
+    _edit(root, 1)
+
+    with place.project(root).index.build_lock(0):
+        indexing, asking = place.starts("index", root), place.starts("activate", "gateway", "--project", root, "--json")
+        (_, refused), (answer, said) = indexing.communicate(), asking.communicate()
+
+    assert (indexing.returncode, asking.returncode) == (3, 0)
+    assert refused.startswith("index_busy: ") and said.startswith("index_busy: ")
+    assert json.loads(answer)["fragments"] and json.loads(answer)["index"]["stale"]
+    assert place.types("activate", f"{MARK} 1", "--project", root)["index"]["stale"] is False
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.field(40, 42)
+def test_a_root_whose_pages_vanish_still_answers_from_the_last_head(tmp_path: Path) -> None:
+    place, root = Place(tmp_path, "fake"), tmp_path / "memory"
+    root.mkdir()
+    (root / "tea.md").write_text("# Tea\n\nGreen tea.\n", encoding="utf-8")
+    place.types("index", root)
+    (root / "tea.md").unlink()
+
+    asking = place.starts("activate", "green tea", "--project", root, "--json")
+    answer, said = asking.communicate()
+
+    assert asking.returncode == 0 and said.startswith("project_unreadable: ")
+    assert [fragment["path"] for fragment in json.loads(answer)["fragments"]] == ["tea.md"]
+
+
 def _edit(root: Path, number: int) -> None:
     """One page changed, one new, one gone."""
     (root / "architecture/overview.md").write_text(f"# Overview\n\nNow {MARK} {number}. is here\n", encoding="utf-8")

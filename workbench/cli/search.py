@@ -10,6 +10,7 @@ import typer
 from workbench.cli.common import JsonOption, ProjectOption, Session, session
 from workbench.cli.terminal import note, progress_bars, read_text, say, show_json, show_table, write_text
 from workbench.core.activation import ActivationRequest, ActivationResult, Freshness
+from workbench.core.errors import InputError, WorkbenchError
 
 if TYPE_CHECKING:
     from workbench.app import Project
@@ -80,8 +81,7 @@ def activate(
     )
     place.home.warm()
     if not no_refresh:
-        with progress_bars(quiet=here.as_json) as progress:
-            place.refresh(freshness=freshness, progress=progress)
+        _refresh(here, place, freshness)
     result = place.activate(request)
     if state:
         write_text(state, result.state)
@@ -171,6 +171,22 @@ def _index_once(here: Session, place: Project) -> None:
         show_json(report)
     else:
         _show_report(here.root, report)
+
+
+def _refresh(here: Session, place: Project, freshness: Freshness | None) -> None:
+    """Bring the index up to date; where that cannot be done now, the last head answers and stderr says why.
+
+    Raises: `InputError`, which only the person can mend; anything while there is no head.
+    """
+    try:
+        with progress_bars(quiet=here.as_json) as progress:
+            place.refresh(freshness=freshness, progress=progress)
+    except InputError:
+        raise
+    except WorkbenchError as error:
+        if place.index.head() is None:
+            raise
+        note(f"{error.code}: {error.message}")
 
 
 def _show_report(root: Path, report: BuildReport) -> None:
