@@ -299,3 +299,29 @@ def test_the_phases_of_a_report_are_those_of_the_whole_refresh(home: Home, memor
     assert list(home.project(memory).refresh().seconds) == [
         *("capture", "compare", "encode", "publish", "tidy", "archive"),
     ]
+
+
+@pytest.mark.field(75)
+@pytest.mark.parametrize("config", ['log = ["decisions/**/*.md"]', 'user = ["**/*.md"]', 'project = ["user/**/*.md"]'])
+def test_another_layout_of_the_same_files_gives_the_index_that_a_fresh_home_gives(
+    home: Home, memory: Path, tmp_path: Path, config: str
+) -> None:
+    write(memory, {"decisions/days.md": "intro\n\n## One\n\nfirst day\n\n## Two\n\nsecond day\n"})
+    project = home.project(memory)
+    project.refresh()
+    before = _units(project)
+    write(memory, {"memory.toml": f"[layers]\n{config}\n"})
+
+    changed = project.refresh()
+
+    fresh = Home.open(tmp_path / "fresh", engine="fake").project(memory)
+    fresh.refresh()
+    assert _units(project) == _units(fresh) != before
+    assert len(_units(project)) == changed.units
+
+
+def _units(project: Project) -> set[tuple[str, str, str, str]]:
+    with project.index.reader() as reader:
+        rowids = [rowid for rowid, code in enumerate(reader.scope_codes()) if code]
+        units = reader.units(rowids).values()
+        return {(unit.unit_key, unit.layer, unit.scope, unit.content_hash) for unit in units}
