@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from workbench.core.errors import StorageError
-from workbench.markdown.source import UnreadableSource
+from workbench.markdown.errors import UnreadableSource
 from workbench.memory.journal import recover_manifest
 from workbench.memory.reading import VANISHED, changed_ns, is_settled, read_stable
 from workbench.memory.state import ManifestDamaged, StateManifest, parse_manifest
