@@ -26,6 +26,7 @@ from workbench.storage.index_schema import INDEX_SCHEMA
 from workbench.storage.index_writer import IndexWriter
 
 _KEPT_READERS = 4
+_LAYERS = {layer.value: layer for layer in Layer}
 _STAMPS = """
 SELECT source_ref, layer, source_epoch, source_version, file_digest, byte_size, changed_ns, inode, entries, error
 FROM search_sources
@@ -109,7 +110,10 @@ class ProjectIndex:
     def stamps(self) -> dict[str, SourceStamp]:
         """What the indexed snapshot remembers of its sources, by source_ref; empty without a head."""
         with self.reader() as reader:
-            return {row[0]: _stamp(row) for row in reader.rows(_STAMPS)}
+            rows = reader.rows(_STAMPS)
+        # One document is read much faster than as many as there are sources.
+        entries = json.loads(f"[{','.join(row[-2] for row in rows)}]")
+        return {row[0]: _stamp(row, remembered) for row, remembered in zip(rows, entries, strict=True)}
 
     def close(self) -> None:
         """Close the idle connections; a reader still open keeps its own."""
@@ -179,8 +183,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         raise DamagedDatabase("store_damaged", f"{path} is damaged: {found}.")
 
 
-def _stamp(row: Sequence[Any]) -> SourceStamp:
-    source_ref, layer, *numbers, changed_ns, inode, entries, error = row
-    source = Source(source_ref, Layer(layer), *numbers)
-    remembered = tuple(EntryStamp(*entry) for entry in json.loads(entries))
-    return SourceStamp(source, changed_ns, inode, remembered, error)
+def _stamp(row: Sequence[Any], entries: Sequence[Sequence[Any]]) -> SourceStamp:
+    source_ref, layer, *numbers, changed_ns, inode, _, error = row
+    source = Source(source_ref, _LAYERS[layer], *numbers)
+    return SourceStamp(source, changed_ns, inode, tuple(map(EntryStamp._make, entries)), error)
