@@ -85,7 +85,7 @@ ALSO_RIGHT = {
     "redis-sentinel": "es-architecture",
 }
 
-OTHER_LANGUAGE = "the dense arm ranks pages in the question's language first, and the words arm knows no word of it"
+OTHER_LANGUAGE = "across languages the words arm finds strays at most, and the dense arm leans to the question's own"
 WORDS_ASTRAY = "the words arm fills its list with pages that share common words only, and fusion trusts both arms alike"
 GAPS = {
     "two values that point at each other are never freed": WORDS_ASTRAY,
