@@ -155,10 +155,10 @@ def test_deleted_text_leaves_the_disk(root: Path, index: ProjectIndex, trigram: 
 
 @pytest.mark.field(56)
 def test_the_file_shrinks_when_most_of_the_memory_goes(root: Path, index: ProjectIndex) -> None:
-    write(root, {f"notes/{number}.md": f"# {number}\n\n" + f"filler{number} " * 300 for number in range(100)})
+    write(root, {f"notes/{number}.md": f"# {number}\n\n" + f"filler{number} " * 300 for number in range(300)})
     build(root, index)
     full = index.path.stat().st_size
-    for number in range(100):
+    for number in range(300):
         (root / f"notes/{number}.md").unlink()
     build(root, index)
     assert index.path.stat().st_size < full / 4
