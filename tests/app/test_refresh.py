@@ -325,3 +325,16 @@ def _units(project: Project) -> set[tuple[str, str, str, str]]:
         rowids = [rowid for rowid, code in enumerate(reader.scope_codes()) if code]
         units = reader.units(rowids).values()
         return {(unit.unit_key, unit.layer, unit.scope, unit.content_hash) for unit in units}
+
+
+@pytest.mark.field(47)
+def test_an_answer_during_a_build_is_stale_and_names_what_is_being_built(project: Project) -> None:
+    write(project.root, NEW_PAGE)
+    during: list[ActivationResult] = []
+
+    report = project.refresh(progress=lambda phase, done, total: during.append(ask(project, "trigram index")))
+    after = ask(project, "trigram index")
+
+    building = [answer.index for answer in during if answer.index.building_miv is not None]
+    assert building and {(state.building_miv, state.stale) for state in building} == {(report.miv, True)}
+    assert (after.index.miv, after.index.building_miv, after.index.stale) == (report.miv, None, False)

@@ -76,13 +76,14 @@ def result_of(
 
 
 def index_state(revision: Revision, current: SnapshotRef | None, building_miv: str | None) -> IndexState:
-    """Which revision answered, and whether the memory has moved on since."""
+    """Which revision answered, and whether the memory has moved on since. current: None when nobody looked."""
+    newest = building_miv or (current.miv if current else revision.miv)
     return IndexState(
         revision=revision.revision_id,
         miv=revision.miv,
         arms=revision.arms,
         engine=revision.engine_name,
-        stale=current is not None and current.miv != revision.miv,
+        stale=newest != revision.miv,
         building_miv=building_miv,
     )
 

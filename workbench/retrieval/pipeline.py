@@ -67,7 +67,6 @@ class Retriever:
         deadline: Deadline,
         *,
         current: SnapshotRef | None = None,
-        building_miv: str | None = None,
         degradations: Sequence[Degradation] = (),
     ) -> Activation:
         """One activation. The same request over the same head and manifest gives the same answer.
@@ -84,12 +83,13 @@ class Retriever:
                 revision = reader.revision
                 if revision is None:
                     raise self._not_ready()
+                building = reader.building_miv()
             corpus = Corpus(reader, revision, self._cache, limits, request.scopes)
             found = recall(work, corpus, self._embedder, self._lexical, patient=self._patient)
             ranked, fused_out = fused(work, corpus, found, self._manifest())
             known = known_now(work, corpus)
         chosen, change = self._assembled(work, request, self._ordered(work, request, ranked), known)
-        index = index_state(revision, current, building_miv)
+        index = index_state(revision, current, building)
         result = result_of(request, work, index, revision, chosen, change)
         return Activation(result, trace_of(chosen, change, fused_out))
 

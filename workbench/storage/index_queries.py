@@ -8,6 +8,10 @@ FROM search_heads JOIN search_revisions USING (revision_id, project_id)
 WHERE project_id = ?
 """
 
+BUILDING = """
+SELECT miv FROM search_revisions WHERE project_id = ? AND state = 'building' ORDER BY revision_id DESC LIMIT 1
+"""
+
 LENGTHS = "SELECT block, lengths FROM search_blocks ORDER BY block"
 
 SCOPES = "SELECT block, scopes FROM search_blocks ORDER BY block"

@@ -47,11 +47,17 @@ class IndexReader:
 
     def __init__(self, connection: sqlite3.Connection, path: Path, project_id: str, deadline: Deadline | None) -> None:
         self._connection, self._path, self._deadline = connection, path, deadline
+        self._project_id = project_id
         if deadline is not None:
             connection.set_progress_handler(lambda: deadline.passed, _STEPS_BETWEEN_LOOKS)
         self.rows("BEGIN")
         head = self.rows(sql.HEAD, (project_id,))
         self.revision: Revision | None = revision_of(head[0]) if head else None
+
+    def building_miv(self) -> str | None:
+        """The snapshot that is being built; None when no build is under way."""
+        rows = self.rows(sql.BUILDING, (self._project_id,))
+        return rows[0][0] if rows else None
 
     def statistics(self) -> CorpusStatistics:
         """Counts of the head; zeros without one."""
