@@ -7,6 +7,7 @@ its neighbours; and on a processor, batches and threads inside a call buy no spe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,9 +47,11 @@ class TextModel:
 
 
 def load_text_model(folder: Path) -> TextModel:
-    """Session and tokenizer of an installed folder. Two threads gain nothing here: both loaders hold the GIL."""
-    session = _session(folder / "onnx" / "model.onnx")
-    tokenizer = _tokenizer(folder / "tokenizer.json")
+    """Session and tokenizer of an installed folder. The session is made without the GIL, which the tokenizer holds."""
+    with ThreadPoolExecutor(1) as beside:
+        making = beside.submit(_session, folder / "onnx" / "model.onnx")
+        tokenizer = _tokenizer(folder / "tokenizer.json")
+        session = making.result()
     return TextModel(session, tokenizer, frozenset(given.name for given in session.get_inputs()))
 
 

@@ -18,7 +18,8 @@ from workbench.retrieval.contract import search_trigrams
 from workbench.retrieval.degradation import Degraded, PartOff
 from workbench.retrieval.loading import is_ready
 from workbench.retrieval.ranking import Hit, best_hits
-from workbench.retrieval.revision_view import RevisionCache
+from workbench.retrieval.revision_view import RevisionCache, RevisionView
+from workbench.retrieval.vector_index import VectorIndex
 from workbench.retrieval.words import search_words
 from workbench.storage.index_reader import IndexReader
 from workbench.storage.index_records import DENSE, TRIGRAM, IdentityHit, Revision
@@ -37,6 +38,15 @@ class Corpus:
     cache: RevisionCache
     limits: Limits
     scopes: tuple[Scope, ...] | None
+
+    @property
+    def view(self) -> RevisionView:
+        """The arrays of the revision."""
+        return self.cache.view(self.reader, self.revision)
+
+    def vectors_once(self) -> list[VectorIndex]:
+        """The vectors of the revision, read when they are first asked for. Raises: `DeadlinePassed`."""
+        return [self.cache.vectors(self.reader, self.revision, self.view)]
 
 
 def recall_identity(corpus: Corpus, query: str) -> list[IdentityHit]:
@@ -64,7 +74,7 @@ def recall_lexical(corpus: Corpus, query: str, arm: Lexical) -> list[Hit]:
     limits = corpus.limits
     if arm is Lexical.CONTRACT:
         return search_trigrams(corpus.reader, query, limits, corpus.scopes)
-    view = corpus.cache.view(corpus.reader, corpus.revision)
+    view = corpus.view
     return search_words(
         corpus.reader,
         view.words,
@@ -84,6 +94,12 @@ def lead_with_exact(identity: Sequence[IdentityHit], lexical: Sequence[Hit], wid
     return [Hit(rowid, scores.get(rowid)) for rowid in dict.fromkeys((*exact, *scores, *prefixes))][:width]
 
 
+def is_comparable(embedder: Embedder | None, revision: Revision) -> bool:
+    """Whether the revision holds vectors of this engine."""
+    held = revision.engine_identity if DENSE in revision.arms else None
+    return embedder is not None and embedder.identity.digest == held
+
+
 def encode_query(
     embedder: Embedder | None, revision: Revision, query: str, deadline: Deadline, patient: bool
 ) -> Vectors:
@@ -93,7 +109,7 @@ def encode_query(
     """
     if embedder is None:
         raise PartOff(Degraded.DENSE_UNAVAILABLE, "no embedding engine; identity and lexical recall served")
-    if DENSE not in revision.arms or revision.engine_identity != embedder.identity.digest:
+    if not is_comparable(embedder, revision):
         detail = f"the revision holds no vectors of {embedder.identity.name}; identity and lexical recall served"
         raise PartOff(Degraded.DENSE_NOT_READY, detail)
     if not is_ready(embedder, deadline, patient=patient):
@@ -109,8 +125,7 @@ def encode_query(
 
 def recall_dense(corpus: Corpus, query: Vectors, deadline: Deadline) -> list[Hit]:
     """The units of greatest cosine. Raises: `DeadlinePassed`."""
-    view = corpus.cache.view(corpus.reader, corpus.revision)
-    vectors = corpus.cache.vectors(corpus.reader, corpus.revision, view)
-    mask = view.vector_mask(vectors, corpus.scopes)
+    (vectors,) = corpus.vectors_once()
+    mask = corpus.view.vector_mask(vectors, corpus.scopes)
     rows, cosines = vectors.search(query, corpus.limits.arm_width, mask, deadline)
     return best_hits(rows, cosines, corpus.limits.arm_width, corpus.reader.unit_keys)

@@ -11,6 +11,7 @@ from workbench.retrieval.arms import (
     EXACT_GRADE,
     Corpus,
     encode_query,
+    is_comparable,
     lead_with_exact,
     lexical_arm,
     recall_dense,
@@ -36,19 +37,26 @@ def recall(work: Work, corpus: Corpus, embedder: Embedder | None, lexical: Lexic
     if arm is not lexical:
         work.note(Degraded.LEXICAL_NOT_READY.note(f"the revision holds no trigrams; {arm} served"))
     found = work.part("lexical", Degraded.LEXICAL_DEADLINE, lambda: recall_lexical(corpus, work.query, arm))
-    vector = work.part(
-        "embedding",
-        Degraded.DENSE_DEADLINE,
-        lambda: [encode_query(embedder, corpus.revision, work.query, work.early, patient)],
-    )
-    dense: list[Hit] = []
-    if vector:
-        dense = work.part("dense", Degraded.DENSE_DEADLINE, lambda: recall_dense(corpus, vector[0], work.early))
+    dense = _dense(work, corpus, embedder, patient)
     if not (identity or found or dense) and any(note.code in _LATE for note in work.notes):
         raise WorkbenchError("deadline_exceeded", DEADLINE_MESSAGE, stage="recall")
     exact = tuple(hit.unit_rowid for hit in identity if hit.grade <= EXACT_GRADE)
     led = lead_with_exact(identity, found, corpus.limits.arm_width)
     return Recall(exact[: corpus.limits.arm_width], tuple(led), tuple(dense))
+
+
+def _dense(work: Work, corpus: Corpus, embedder: Embedder | None, patient: bool) -> list[Hit]:
+    """What the dense arm found; empty, with its degradation, when it could not run.
+
+    The vectors of the corpus are read before the model is waited for: in a new process it loads meanwhile.
+    """
+    late = Degraded.DENSE_DEADLINE
+    if patient and is_comparable(embedder, corpus.revision) and not work.part("vectors", late, corpus.vectors_once):
+        return []
+    vector = work.part(
+        "embedding", late, lambda: [encode_query(embedder, corpus.revision, work.query, work.early, patient)]
+    )
+    return work.part("dense", late, lambda: recall_dense(corpus, vector[0], work.early)) if vector else []
 
 
 def fused(

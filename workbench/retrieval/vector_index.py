@@ -21,6 +21,8 @@ RESCORED = 240
 """Rows whose cosine is computed in float32; with 4 times the arm's width recall@60 was 1.000 on every set measured."""
 CHUNK_ROWS = 1 << 17
 """Rows scanned between two looks at the deadline: about 5 ms."""
+CODED_ROWS = 1 << 11
+"""Rows coded at a time: they fit a processor's cache."""
 RECALIBRATE_GROWTH = 4
 SAMPLED = 1024
 Codes = npt.NDArray[np.int8]
@@ -134,13 +136,13 @@ def _partitioned(scores: npt.NDArray[np.float32], count: int) -> npt.NDArray[np.
 
 def _calibrated(rowids: Rows, vectors: Vectors, size: int) -> VectorIndex:
     """An index over the first `size` rows of the buffers, with the centre and step that fit them."""
-    centre = vectors[:size].mean(axis=0, dtype=np.float64).astype(np.float32)
+    parts = [slice(start, min(start + CODED_ROWS, size)) for start in range(0, size, CODED_ROWS)]
+    total = sum((vectors[part].sum(axis=0, dtype=np.float32).astype(np.float64) for part in parts), np.zeros(1))
+    centre = (total / size).astype(np.float32)
+    step = max(_reach(vectors[part], centre) for part in parts) / 127 or 1.0
     codes = np.empty(vectors.shape, dtype=np.int8)
-    step = max(_reach(vectors[start : min(start + CHUNK_ROWS, size)], centre) for start in range(0, size, CHUNK_ROWS))
-    step = step / 127 or 1.0
-    for start in range(0, size, CHUNK_ROWS):
-        end = min(start + CHUNK_ROWS, size)
-        codes[start:end] = _coded(vectors[start:end], centre, step)
+    for part in parts:
+        codes[part] = _coded(vectors[part], centre, step)
     return VectorIndex(rowids, vectors, codes, centre, step, size, size)
 
 
@@ -149,9 +151,9 @@ def _reach(vectors: Vectors, centre: Vectors) -> float:
 
 
 def _coded(vectors: Vectors, centre: Vectors, step: float) -> Codes:
-    scaled = (vectors - centre) / np.float32(step)
-    codes: Codes = np.clip(np.rint(scaled, out=scaled), -127, 127).astype(np.int8)
-    return codes
+    coded = (vectors - centre) * np.float32(1 / step)
+    np.rint(coded, out=coded)
+    return np.clip(coded, -127, 127, out=coded).astype(np.int8)
 
 
 def _resized(buffer: npt.NDArray[Item], size: int, room: int) -> npt.NDArray[Item]:
