@@ -1,6 +1,7 @@
 """The composition root: opens a home and its projects, and wires the floors together.
 
-No rule of memory, retrieval or evaluation stands here; every method is a few calls in their order.
+No rule of memory, retrieval or evaluation stands here; every method is a few calls in their order. What only a build
+needs is imported by the build: a process that just answers starts without it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from threading import Thread
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from workbench.core.activation import ActivationRequest, ActivationResult, Freshness
@@ -25,10 +26,7 @@ from workbench.core.resource import Degradation, Layer, Scope, SnapshotRef
 from workbench.core.run import RunError
 from workbench.core.settings import Lexical, Settings, home_folder, load_settings
 from workbench.evaluation.runs import RunHistory
-from workbench.index.builder import build_index
-from workbench.index.report import BuildReport
 from workbench.memory.manifest import ManifestReader
-from workbench.memory.snapshot import MemorySnapshot, SourceMoved, capture_snapshot, read_verified_block
 from workbench.models.base import Embedder, Reranker
 from workbench.models.open import open_embedder, open_reranker
 from workbench.retrieval.pipeline import Retriever
@@ -39,6 +37,10 @@ from workbench.storage.corpus_table import CorpusEntry
 from workbench.storage.files import owner_only_folder
 from workbench.storage.index_records import IndexedResource, IndexedUnit
 from workbench.storage.project_index import ProjectIndex
+
+if TYPE_CHECKING:
+    from workbench.index.report import BuildReport
+    from workbench.memory.snapshot import MemorySnapshot
 
 NO_MODEL = "none"
 MOST_RESTARTS = 3
@@ -149,6 +151,8 @@ class Project:
 
     def capture(self, progress: Progress = no_progress) -> MemorySnapshot:
         """The memory as it is now; files that did not change are not read again."""
+        from workbench.memory.snapshot import capture_snapshot
+
         limits = resolve_limits(self.home.settings.limits)
         return capture_snapshot(
             self.root,
@@ -165,6 +169,8 @@ class Project:
         A file that changes while it is read starts the refresh over, a few times. Raises: as `capture_snapshot` and
         `build_index`; the old head answers on.
         """
+        from workbench.memory.snapshot import SourceMoved
+
         for _ in range(MOST_RESTARTS):
             with suppress(SourceMoved):
                 return self._refresh_once(freshness, progress)
@@ -199,9 +205,13 @@ class Project:
 
     def read_block(self, unit: IndexedUnit) -> bytes | None:
         """The bytes of a unit as they are on disk now; None when they are not what the index holds."""
+        from workbench.memory.snapshot import read_verified_block
+
         return read_verified_block(self.capture(), unit)
 
     def _refresh_once(self, freshness: Freshness | None, progress: Progress) -> BuildReport:
+        from workbench.index.builder import build_index
+
         settings, started = self.home.settings, perf_counter()
         snapshot = self.capture(progress)
         captured = perf_counter()
