@@ -28,7 +28,6 @@ from workbench.core.settings import Lexical, Settings, home_folder, load_setting
 from workbench.evaluation.runs import RunHistory
 from workbench.memory.manifest import ManifestReader
 from workbench.models.base import Embedder, Reranker
-from workbench.models.open import open_embedder, open_reranker
 from workbench.retrieval.pipeline import Retriever
 from workbench.retrieval.query import normal_query
 from workbench.storage.blobs import BlobStore
@@ -83,6 +82,8 @@ class Home:
         """The embedding engine of the settings, not loaded yet; None when it is `none` or not installed."""
         if self.settings.engine == NO_MODEL:
             return None
+        from workbench.models.open import open_embedder
+
         try:
             return open_embedder(self.settings.engine, self.models_folder, self.settings.threads)
         except ModelError as error:
@@ -94,6 +95,8 @@ class Home:
         """The cross-encoder where the settings admit it; None otherwise."""
         if not self.settings.cross_encoder or self.settings.reranker == NO_MODEL:
             return None
+        from workbench.models.open import open_reranker
+
         return open_reranker(self.settings.reranker, self.models_folder, self.settings.threads)
 
     @property

@@ -10,18 +10,20 @@ import logging
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from workbench.core.activation import ActivationRequest, ActivationResult, IndexState
 from workbench.core.limits import LIMIT_FIELDS
 from workbench.core.resource import Status
 from workbench.core.run import RunError, RunRecord, RunSummary, Trace
-from workbench.evaluation.explain import Whereabouts, why
 from workbench.storage.blobs import BlobStore
 from workbench.storage.central_store import CentralStore
 from workbench.storage.corpus_table import CorpusEntry, CorpusTable, Reader
 from workbench.storage.process_mark import ProcessMark
 from workbench.storage.run_table import RunTable
+
+if TYPE_CHECKING:
+    from workbench.evaluation.explain import Whereabouts
 
 INTERRUPTED = RunError(
     stage="retrieval", code="retrieval_interrupted", summary="The process ended before this retrieval did."
@@ -125,6 +127,8 @@ class RunHistory:
         self, record: RunRecord, resource: str, status: Callable[[str], Status] = lambda _: Status.CURRENT
     ) -> Whereabouts:
         """Where a resource (by id, path or title) was lost in a run. status: its status now, by resource id."""
+        from workbench.evaluation.explain import why
+
         return why(record, resource, self.corpus(record), status)
 
     def clear(self, project_id: str) -> int:

@@ -11,7 +11,6 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import simsimd
 
 from workbench.core.deadline import Deadline
 from workbench.models.base import Vectors
@@ -92,6 +91,8 @@ class VectorIndex:
         return self.rowids[near[order]], cosines[order]
 
     def _scan(self, query: Vectors, deadline: Deadline) -> npt.NDArray[np.float32]:
+        import simsimd
+
         largest = float(np.abs(query).max(initial=0.0)) or 1.0
         code = np.rint(query * (127 / largest)).astype(np.int8)[None]
         scores = np.empty((1, self.size), dtype=np.float32)
