@@ -15,7 +15,6 @@ import typer
 from workbench.cli import common, health, models, search
 from workbench.cli.terminal import note, show_error, use_utf8
 from workbench.core.errors import INTERNAL_EXIT, USAGE_EXIT, InputError, WorkbenchError
-from workbench.core.settings import home_folder
 from workbench.storage.files import FILE_MODE, owner_only_folder
 
 INTERRUPTED_EXIT = 130
@@ -63,6 +62,8 @@ def _sentence(error: typer.TyperException) -> str:
 
 def _internal(error: Exception) -> WorkbenchError:
     """The error for a fault of ours: an id here, the traceback under the same id in the home's log."""
+    from workbench.core.settings import home_folder
+
     reference = uuid.uuid4().hex[:12]
     try:
         log = owner_only_folder(home_folder()) / "workbench.log"

@@ -16,7 +16,6 @@ from workbench.cli.common import JsonOption, ProjectOption, session
 from workbench.cli.terminal import note, say, show_json, show_table
 from workbench.core.errors import InputError
 from workbench.core.resource import GONE
-from workbench.core.settings import explain_settings
 
 if TYPE_CHECKING:
     from workbench.app import Home, Project
@@ -30,6 +29,8 @@ def add_commands(app: typer.Typer) -> None:
 
 def doctor(context: typer.Context, project: ProjectOption = None, as_json: JsonOption = False) -> None:
     """Show every effective setting and its origin, the models, and the health of the project's index."""
+    from workbench.core.settings import explain_settings
+
     here = session(context, project, as_json)
     home = here.home()
     report = {
