@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workbench.core.run import RunRecord
     from workbench.index.report import BuildReport
 
-WATCH_DEBOUNCE_MS = 400
+WATCH_DEBOUNCE_MS, WATCH_LOOK_MS = 400, 500
 RunArgument = Annotated[str, typer.Argument(help="The id of a run, or enough of its beginning.")]
 
 
@@ -46,12 +46,9 @@ def index(
     """Build or refresh the index; say what was new, changed, removed, reused and encoded."""
     here = session(context, path or project, as_json)
     place = here.project()
-    _index_once(here, place)
+    _show_report(here, _index_once(here, place))
     if watch:
-        from watchfiles import watch as changes
-
-        for _ in changes(place.root, debounce=WATCH_DEBOUNCE_MS):
-            _index_once(here, place)
+        _follow(here, place)
 
 
 def activate(
@@ -164,13 +161,19 @@ def clear_runs(context: typer.Context, project: ProjectOption = None, as_json: J
     show_json({"removed": removed}) if here.as_json else say(f"{removed} runs removed.")
 
 
-def _index_once(here: Session, place: Project) -> None:
+def _index_once(here: Session, place: Project) -> BuildReport:
     with progress_bars(quiet=here.as_json) as progress:
-        report = place.refresh(progress=progress)
-    if here.as_json:
-        show_json(report)
-    else:
-        _show_report(here.root, report)
+        return place.refresh(progress=progress)
+
+
+def _follow(here: Session, place: Project) -> None:
+    """Refresh after every change, and once when the watch begins: what changed just before it is seen too."""
+    from watchfiles import watch
+
+    changes = watch(place.root, debounce=WATCH_DEBOUNCE_MS, rust_timeout=WATCH_LOOK_MS, yield_on_timeout=True)
+    for number, changed in enumerate(changes):
+        if (changed or number == 0) and (report := _index_once(here, place)).published:
+            _show_report(here, report)
 
 
 def _refresh(here: Session, place: Project, freshness: Freshness | None) -> None:
@@ -189,7 +192,11 @@ def _refresh(here: Session, place: Project, freshness: Freshness | None) -> None
         note(f"{error.code}: {error.message}")
 
 
-def _show_report(root: Path, report: BuildReport) -> None:
+def _show_report(here: Session, report: BuildReport) -> None:
+    if here.as_json:
+        show_json(report)
+        return
+    root = here.root
     say(f"{root}: {report.sources} sources, {report.resources} resources, {report.units} units")
     say(f"sources: {report.sources_new} new, {report.sources_changed} changed, {report.sources_removed} removed")
     say(f"vectors: {report.encoded} encoded, {report.reused} reused")
