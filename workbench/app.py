@@ -53,6 +53,9 @@ class Home:
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder, self.settings = folder, settings
+        self._missing = Degradation(
+            "dense_unavailable", "The settings name no embedding engine; lexical recall goes on."
+        )
 
     @classmethod
     def open(cls, folder: Path | None = None, **overrides: Any) -> Home:
@@ -103,8 +106,6 @@ class Home:
     def degradations(self) -> tuple[Degradation, ...]:
         """What this home cannot serve, known before any query."""
         return () if self.embedder is not None else (self._missing,)
-
-    _missing = Degradation("dense_unavailable", "The settings name no embedding engine; lexical recall goes on.")
 
     def warm(self, *, wait: bool = False) -> None:
         """Load the models in background threads; wait: until they are there. Whoever needs one waits for that load."""

@@ -99,11 +99,6 @@ class SourceStamp:
     entries: tuple[EntryStamp, ...] = ()
     error: str | None = None
 
-    @property
-    def claims(self) -> tuple[str, ...]:
-        """The ids that entries of this source claim, in order."""
-        return tuple(entry.claimed_id for entry in self.entries if entry.claimed_id is not None)
-
 
 @dataclass(frozen=True, slots=True)
 class Resource:

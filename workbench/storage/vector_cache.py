@@ -60,7 +60,7 @@ class VectorCache:
     """The vectors of one engine. Opening it enters the engine in the manifest of engines, by its whole identity."""
 
     def __init__(self, connection: sqlite3.Connection, engine_identity: str, engine_name: str, dimension: int) -> None:
-        self._connection, self._dimension = connection, dimension
+        self._connection = connection
         connection.execute(_PUT_ENGINE, (engine_identity, engine_name, dimension))
         find = "SELECT engine_id FROM search_engines WHERE engine_identity = ?"
         self._engine_id = int(connection.execute(find, (engine_identity,)).fetchone()[0])
