@@ -29,6 +29,16 @@ ERROR_CODES = MappingProxyType(
         "run_not_found": "no run has this id",
         "run_not_succeeded": "the run did not succeed",
         "run_corpus_incomplete": "the run's frozen corpus is incomplete",
+        "case_not_found": "no evaluation case has this id",
+        "evaluation_case_conflict": "the case was changed since it was read",
+        "evidence_invalid": "evidence names nothing in the case's frozen corpus",
+        "evidence_duplicate": "the same evidence stands twice in one case",
+        "resolution_invalid": "a resolution has evidence or none_matched, and not both",
+        "fixture_invalid": "the evaluation set cannot be imported as it is",
+        "digest_conflict": "the file was changed since the writer read it",
+        "whiteboard_rejected": "the page breaks a rule of the whiteboard",
+        "writer_busy": "another process is writing this memory",
+        "read_only": "writing is switched off here",
         "state_damaged": "the state manifest is damaged",
         "schema_too_new": "the database was written by a newer version",
         "store_damaged": "the central store is damaged; it is never overwritten",
@@ -40,7 +50,7 @@ ERROR_CODES = MappingProxyType(
 """code -> what it means in general. A message names the particular case. Sorted by the place in the chain."""
 
 USAGE_EXIT, NOT_READY_EXIT, INTERNAL_EXIT = 2, 3, 4
-_NOT_READY = frozenset({"index_preparing", "index_busy", "model_preparing", "model_missing"})
+_NOT_READY = frozenset({"index_preparing", "index_busy", "model_preparing", "model_missing", "writer_busy"})
 _INTERNAL = frozenset({"internal", "index_build_failed"})
 
 

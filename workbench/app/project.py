@@ -1,8 +1,4 @@
-"""The composition root: opens a home and its projects, and wires the floors together.
-
-No rule of memory, retrieval or evaluation stands here; every method is a few calls in their order. What only a build
-needs is imported by the build: a process that just answers starts without it.
-"""
+"""One project: its index, its retriever, and one activation after another."""
 
 from __future__ import annotations
 
@@ -11,29 +7,24 @@ import re
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from threading import Thread
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from workbench.app.parts import HomeParts
 from workbench.core.activation import ActivationRequest, ActivationResult, Freshness
 from workbench.core.deadline import Deadline
-from workbench.core.errors import InputError, ModelError, WorkbenchError
+from workbench.core.errors import InputError, WorkbenchError
 from workbench.core.hashing import sha256_hex
 from workbench.core.limits import Limits, resolve_limits
 from workbench.core.progress import Progress, no_progress
-from workbench.core.resource import Degradation, Layer, Scope, SnapshotRef
+from workbench.core.resource import Layer, Scope, SnapshotRef
 from workbench.core.run import RunError
-from workbench.core.settings import Lexical, Settings, home_folder, load_settings
-from workbench.evaluation.runs import RunHistory
+from workbench.core.settings import Lexical
 from workbench.memory.manifest import ManifestReader
-from workbench.models.base import Embedder, Reranker
 from workbench.retrieval.pipeline import Retriever
 from workbench.retrieval.query import normal_query
-from workbench.storage.blobs import BlobStore
-from workbench.storage.central_store import CentralStore
 from workbench.storage.corpus_table import CorpusEntry
-from workbench.storage.files import owner_only_folder
 from workbench.storage.index_records import IndexedResource, IndexedUnit
 from workbench.storage.project_index import ProjectIndex
 
@@ -41,90 +32,13 @@ if TYPE_CHECKING:
     from workbench.index.report import BuildReport
     from workbench.memory.snapshot import MemorySnapshot
 
-NO_MODEL = "none"
 MOST_RESTARTS = 3
-
-
-class Home:
-    """One home folder: settings, models, history and the caches of every project.
-
-    Models are opened on first use and shared by all projects. Thread-safe as far as its parts are.
-    """
-
-    def __init__(self, folder: Path, settings: Settings) -> None:
-        self.folder, self.settings = folder, settings
-        self._missing = Degradation(
-            "dense_unavailable", "The settings name no embedding engine; lexical recall goes on."
-        )
-
-    @classmethod
-    def open(cls, folder: Path | None = None, **overrides: Any) -> Home:
-        """Open a home (by default `WORKBENCH_HOME`), creating the folder for its owner only.
-
-        overrides: settings by name; None means "not given". Raises: `home_unwritable`, `invalid_argument`.
-        """
-        place = (folder or home_folder()).expanduser().absolute()
-        owner_only_folder(place)
-        return cls(place, load_settings(place, **overrides))
-
-    @property
-    def models_folder(self) -> Path:
-        """Where installed models lie."""
-        return self.folder / "models"
-
-    @cached_property
-    def history(self) -> RunHistory:
-        """The runs of all projects; leftovers of dead processes are closed when it opens."""
-        store, blobs = CentralStore(self.folder / "local.db"), BlobStore(self.folder / "evaluation-corpora")
-        history = RunHistory(store, blobs, retained=resolve_limits(self.settings.limits).retained_runs)
-        history.recover()
-        return history
-
-    @cached_property
-    def embedder(self) -> Embedder | None:
-        """The embedding engine of the settings, not loaded yet; None when it is `none` or not installed."""
-        if self.settings.engine == NO_MODEL:
-            return None
-        from workbench.models.open import open_embedder
-
-        try:
-            return open_embedder(self.settings.engine, self.models_folder, self.settings.threads)
-        except ModelError as error:
-            self._missing = Degradation("dense_unavailable", error.message)
-            return None
-
-    @cached_property
-    def reranker(self) -> Reranker | None:
-        """The cross-encoder where the settings admit it; None otherwise."""
-        if not self.settings.cross_encoder or self.settings.reranker == NO_MODEL:
-            return None
-        from workbench.models.open import open_reranker
-
-        return open_reranker(self.settings.reranker, self.models_folder, self.settings.threads)
-
-    @property
-    def degradations(self) -> tuple[Degradation, ...]:
-        """What this home cannot serve, known before any query."""
-        return () if self.embedder is not None else (self._missing,)
-
-    def warm(self, *, wait: bool = False) -> None:
-        """Load the models in background threads; wait: until they are there. Whoever needs one waits for that load."""
-        models = [model for model in (self.embedder, self.reranker) if model is not None]
-        threads = [Thread(target=_load_quietly, args=(model,), daemon=True) for model in models]
-        for thread in threads:
-            thread.start()
-        for thread in threads if wait else ():
-            thread.join()
-
-    def project(self, root: Path) -> Project:
-        """The project whose memory root is `root`. Raises: `project_unknown` when there is no such folder."""
-        return Project(self, root)
 
 
 class Project:
     """One memory root with its index, its retriever and its history."""
 
-    def __init__(self, home: Home, root: Path) -> None:
+    def __init__(self, home: HomeParts, root: Path) -> None:
         if not root.expanduser().is_dir():
             raise InputError("project_unknown", f"There is no folder {root}; name the folder that holds the memory.")
         self.home, self.root = home, root.expanduser().resolve()
@@ -270,11 +184,6 @@ def _deadline_ms(request: ActivationRequest, limits: Limits) -> int:
     if request.deadline_ms < 1:
         raise InputError("invalid_argument", f"deadline_ms is {request.deadline_ms}; give at least 1 millisecond.")
     return min(request.deadline_ms, limits.deadline_ms)
-
-
-def _load_quietly(model: Embedder | Reranker) -> None:
-    with suppress(WorkbenchError):  # the state says `failed`, and the stage that needs the model reports why
-        model.load()
 
 
 def _corpus_entry(row: tuple[str, str, str, str, str, str, str]) -> CorpusEntry:

@@ -1,0 +1,83 @@
+"""What all projects of one home share: settings, models and history, each opened on first use."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from threading import Thread
+
+from workbench.core.errors import ModelError, WorkbenchError
+from workbench.core.limits import resolve_limits
+from workbench.core.resource import Degradation
+from workbench.core.settings import Settings
+from workbench.evaluation.runs import RunHistory
+from workbench.models.base import Embedder, Reranker
+from workbench.storage.blobs import BlobStore
+from workbench.storage.central_store import CentralStore
+
+NO_MODEL = "none"
+
+
+class HomeParts:
+    """One home folder with what is opened from it; models are shared by all projects."""
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self.folder, self.settings = folder, settings
+        self._missing = Degradation(
+            "dense_unavailable", "The settings name no embedding engine; lexical recall goes on."
+        )
+
+    @property
+    def models_folder(self) -> Path:
+        """Where installed models lie."""
+        return self.folder / "models"
+
+    @cached_property
+    def history(self) -> RunHistory:
+        """The runs of all projects; leftovers of dead processes are closed when it opens."""
+        store, blobs = CentralStore(self.folder / "local.db"), BlobStore(self.folder / "evaluation-corpora")
+        history = RunHistory(store, blobs, retained=resolve_limits(self.settings.limits).retained_runs)
+        history.recover()
+        return history
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """The embedding engine of the settings, not loaded yet; None when it is `none` or not installed."""
+        if self.settings.engine == NO_MODEL:
+            return None
+        from workbench.models.open import open_embedder
+
+        try:
+            return open_embedder(self.settings.engine, self.models_folder, self.settings.threads)
+        except ModelError as error:
+            self._missing = Degradation("dense_unavailable", error.message)
+            return None
+
+    @cached_property
+    def reranker(self) -> Reranker | None:
+        """The cross-encoder where the settings admit it; None otherwise."""
+        if not self.settings.cross_encoder or self.settings.reranker == NO_MODEL:
+            return None
+        from workbench.models.open import open_reranker
+
+        return open_reranker(self.settings.reranker, self.models_folder, self.settings.threads)
+
+    @property
+    def degradations(self) -> tuple[Degradation, ...]:
+        """What this home cannot serve, known before any query."""
+        return () if self.embedder is not None else (self._missing,)
+
+    def warm(self, *, wait: bool = False) -> None:
+        """Load the models in background threads; wait: until they are there. Whoever needs one waits for that load."""
+        models = [model for model in (self.embedder, self.reranker) if model is not None]
+        threads = [Thread(target=_load_quietly, args=(model,), daemon=True) for model in models]
+        for thread in threads:
+            thread.start()
+        for thread in threads if wait else ():
+            thread.join()
+
+
+def _load_quietly(model: Embedder | Reranker) -> None:
+    with suppress(WorkbenchError):  # the state says `failed`, and the stage that needs the model reports why
+        model.load()
