@@ -44,7 +44,7 @@ class Draft(NamedTuple):
 
 def whole_file(page: Page) -> list[Draft]:
     """The file as one entry."""
-    return [Draft(page.blocks, page.first, page.last, _claim(page.blocks))]
+    return [Draft(page.blocks, page.first, page.last, memory_claim(page.blocks))]
 
 
 def sections(page: Page) -> list[Draft]:
@@ -58,21 +58,23 @@ def sections(page: Page) -> list[Draft]:
     (lines, inside), *others = _parts(page, [_with_anchor(page.blocks, number) for number in tops if number >= first])
     titles = [heading_text(block) for block in inside if block.level == 1]
     above = tuple(titles[-1:])
-    drafts = [Draft(inside, *lines, _claim(inside))] if page.is_described or _has_text(inside) else []
+    drafts = [Draft(inside, *lines, memory_claim(inside))] if page.is_described or _has_text(inside) else []
     for lines, inside in others:
         heading = next(block for block in inside if 0 < block.level <= SECTION_LEVEL)
         name, is_section = heading_text(heading), heading.level == SECTION_LEVEL
         if is_section or _has_text(inside):
-            drafts.append(Draft(inside, *lines, _claim(inside), name, above if is_section else ()))
+            drafts.append(Draft(inside, *lines, memory_claim(inside), name, above if is_section else ()))
         above = above if is_section else (name,)
     return drafts or (whole_file(page) if page.blocks else [])
 
 
 def cards(page: Page) -> list[Draft]:
-    """The cards of a page: from a level-3 heading behind a card anchor to the next heading of that level or above.
+    """The cards of a page. What is outside of cards is no entry, but a page without any card is one whole."""
+    return card_drafts(page) or (whole_file(page) if page.blocks else [])
 
-    What is outside of cards is no entry, but a page without any card is one whole.
-    """
+
+def card_drafts(page: Page) -> list[Draft]:
+    """From a level-3 heading behind a card anchor to the next heading of that level or above; a page may have none."""
     blocks = page.blocks
     opened = {number + 1: _anchor(block, "card") for number, block in enumerate(blocks[:-1])}
     starts = {number: claim for number, claim in opened.items() if claim and blocks[number].level == CARD_LEVEL}
@@ -84,7 +86,7 @@ def cards(page: Page) -> list[Draft]:
         end_line = blocks[end].first if end < len(blocks) else page.last
         inside = blocks[start:end]
         drafts.append(Draft(inside, blocks[start].first, end_line, claim, heading_text(blocks[start])))
-    return drafts or (whole_file(page) if blocks else [])
+    return drafts
 
 
 def _parts(page: Page, cuts: Sequence[int]) -> Iterator[tuple[tuple[int, int], Sequence[Block]]]:
@@ -111,7 +113,7 @@ def _has_text(blocks: Sequence[Block]) -> bool:
     return any(not block.is_heading for block in blocks)
 
 
-def _claim(blocks: Sequence[Block]) -> str | None:
+def memory_claim(blocks: Sequence[Block]) -> str | None:
     """The first memory anchor, on a line of its own or in a heading."""
     return next((claim for block in blocks if (claim := _anchor(block, "memory"))), None)
 

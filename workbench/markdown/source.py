@@ -89,17 +89,23 @@ def parse_source(source_ref: str, layer: Layer, raw: bytes) -> ParsedSource:
     Raises: `UnreadableSource` with the reason `encoding`, `nul` or `front_matter`; nothing else, whatever the bytes.
     """
     source = SourceText(raw)
+    page, fields = open_page(source)
+    drafts = _ENTRIES_OF[layer](page)
+    ids = _derived_ids(source_ref, drafts)
+    entries = (
+        _entry(source, source_ref, layer, draft, derived_id, fields)
+        for draft, derived_id in zip(drafts, ids, strict=True)
+    )
+    return ParsedSource(source_ref, layer, tuple(entries))
+
+
+def open_page(source: SourceText) -> tuple[Page, Mapping[str, str]]:
+    """The body of a source as blocks, and the fields of its front matter. Raises: `UnreadableSource`."""
     front_matter = split_front_matter(source.text)
     first = source.line_of(front_matter.body_start)
     blocks = parse_blocks(source.text[front_matter.body_start :], first)
     described = bool(front_matter.fields.get("description"))
-    drafts = _ENTRIES_OF[layer](Page(blocks, first, source.line_count, described))
-    ids = _derived_ids(source_ref, drafts)
-    entries = (
-        _entry(source, source_ref, layer, draft, derived_id, front_matter.fields)
-        for draft, derived_id in zip(drafts, ids, strict=True)
-    )
-    return ParsedSource(source_ref, layer, tuple(entries))
+    return Page(blocks, first, source.line_count, described), front_matter.fields
 
 
 def _derived_ids(source_ref: str, drafts: Sequence[Draft]) -> Iterator[str]:
