@@ -6,6 +6,7 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from threading import Thread
+from typing import TYPE_CHECKING
 
 from workbench.core.errors import ModelError, WorkbenchError
 from workbench.core.limits import resolve_limits
@@ -15,6 +16,9 @@ from workbench.evaluation.runs import RunHistory
 from workbench.models.base import Embedder, Reranker
 from workbench.storage.blobs import BlobStore
 from workbench.storage.central_store import CentralStore
+
+if TYPE_CHECKING:
+    from workbench.evaluation.cases import CaseBook
 
 NO_MODEL = "none"
 
@@ -34,12 +38,28 @@ class HomeParts:
         return self.folder / "models"
 
     @cached_property
+    def store(self) -> CentralStore:
+        """The database of runs and cases."""
+        return CentralStore(self.folder / "local.db")
+
+    @cached_property
+    def blobs(self) -> BlobStore:
+        """The archived bodies of what runs searched."""
+        return BlobStore(self.folder / "evaluation-corpora")
+
+    @cached_property
     def history(self) -> RunHistory:
         """The runs of all projects; leftovers of dead processes are closed when it opens."""
-        store, blobs = CentralStore(self.folder / "local.db"), BlobStore(self.folder / "evaluation-corpora")
-        history = RunHistory(store, blobs, retained=resolve_limits(self.settings.limits).retained_runs)
+        history = RunHistory(self.store, self.blobs, retained=resolve_limits(self.settings.limits).retained_runs)
         history.recover()
         return history
+
+    @cached_property
+    def cases(self) -> CaseBook:
+        """The evaluation cases of all projects."""
+        from workbench.evaluation.cases import CaseBook
+
+        return CaseBook(self.store, self.blobs, self.history)
 
     @cached_property
     def embedder(self) -> Embedder | None:

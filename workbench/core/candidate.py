@@ -7,6 +7,9 @@ from enum import StrEnum
 from workbench.core.resource import Layer, Scope, Status
 from workbench.core.wire import Wire
 
+EXCERPT_CHARS = 240
+"""The longest excerpt of a candidate or of evidence."""
+
 
 class Disposition(StrEnum):
     SELECTED = "selected"

@@ -9,10 +9,10 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from workbench.core.activation import ActivationRequest, ActivationResult, IndexState
+from workbench.core.clock import Clock, time_text, utc_now
 from workbench.core.limits import LIMIT_FIELDS
 from workbench.core.resource import Status
 from workbench.core.run import RunError, RunRecord, RunSummary, Trace
@@ -45,7 +45,7 @@ class RunHistory:
         self,
         store: CentralStore,
         blobs: BlobStore,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        clock: Clock = utc_now,
         *,
         retained: int = LIMIT_FIELDS["retained_runs"].default,
     ) -> None:
@@ -163,7 +163,7 @@ class RunHistory:
         return interrupted
 
     def _now(self) -> str:
-        return self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return time_text(self._clock())
 
     def _best_effort(self, write: Callable[[], T], otherwise: T) -> T:
         """The value of `write`, or `otherwise` whatever went wrong: a full disk must not cost anyone an answer."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from workbench.core.candidate import Candidate, DeltaAction, Disposition, ExclusionReason
+from workbench.core.candidate import EXCERPT_CHARS, Candidate, DeltaAction, Disposition, ExclusionReason
 from workbench.core.resource import Status
 from workbench.core.run import RecalledUnit
 from workbench.core.text import one_line
@@ -17,7 +17,6 @@ from workbench.retrieval.fusion import Fused, fuse_queries
 from workbench.retrieval.ranking import Hit
 from workbench.storage.index_records import IndexedUnit
 
-EXCERPT_CHARS = 240
 Place = tuple[int, float | None]
 
 

@@ -5,16 +5,20 @@ What is read is what was written: every read is checked against the name. Never 
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from workbench.core.errors import StorageError
 from workbench.core.hashing import sha256_hex
+from workbench.core.progress import Progress, no_progress
 from workbench.storage.faults import step
-from workbench.storage.files import atomic_write, owner_only_folder, writing
+from workbench.storage.files import atomic_write, owner_only_folder, sync_folder, writing
 
 _SHA256 = re.compile("[0-9a-f]{64}")
+_Stamp = tuple[int, int, int]
 
 
 class BlobStore:
@@ -22,6 +26,7 @@ class BlobStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "blobs"
+        self._secured: dict[Path, _Stamp] = {}
 
     def write(self, data: bytes, *, durable: bool = False) -> str:
         """Store the bytes and return their sha256; a blob that is there with its full size is left alone.
@@ -53,6 +58,31 @@ class BlobStore:
             raise StorageError("run_corpus_incomplete", f"The archived body {sha256} was changed on disk.")
         return data
 
+    def secure(self, names: Sequence[str], progress: Progress = no_progress) -> dict[str, str]:
+        """Check blobs against their names and make them outlive a power cut; name → what is wrong with it.
+
+        What this object secured before costs one look at the file, for as long as that stays as it is. progress: phase
+        `freeze`. Raises: `StorageError("home_unwritable")` when the disk does not take them.
+        """
+        step("blobs.secure")
+        broken: dict[str, str] = {}
+        new: dict[Path, _Stamp] = {}
+        for done, sha256 in enumerate(names, start=1):
+            path = self._path(sha256)
+            try:
+                if self._secured.get(path) != (stamp := _stamp(path)):
+                    new[path] = stamp
+                    if sha256_hex(_read_and_sync(path)) != sha256:
+                        broken[sha256] = "was changed on disk"
+            except OSError:
+                broken[sha256] = "is missing or not readable"
+            progress("freeze", done, len(names))
+        if new:
+            for folder in [*{path.parent for path in new}, self.folder, self.folder.parent]:
+                sync_folder(folder)
+        self._secured |= {path: stamp for path, stamp in new.items() if path.name not in broken}
+        return broken
+
     def remove(self, sha256: str) -> None:
         """Remove a blob; one that is not there is no error. Raises: `StorageError("home_unwritable")`."""
         step("blobs.remove")
@@ -67,3 +97,17 @@ class BlobStore:
         if not _SHA256.fullmatch(sha256):
             raise StorageError("run_corpus_incomplete", f"{sha256[:80]!r} is not the sha256 of a body.")
         return self.folder / sha256[:2] / sha256
+
+
+def _stamp(path: Path) -> _Stamp:
+    """What changes when a file is written again."""
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def _read_and_sync(path: Path) -> bytes:
+    # Open for writing: some systems sync nothing else.
+    with path.open("rb+") as file:
+        with writing(path):
+            os.fsync(file.fileno())
+        return file.read()

@@ -1,0 +1,162 @@
+"""Evaluation cases: what a person confirmed as relevant for a run's query, in the corpus that the run searched.
+
+A case pins its run, and with it query, manifest, bodies and trace. Evidence is replaced whole, by whoever read the
+version that stands; its excerpts are made here.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Collection, Sequence
+
+from workbench.core.candidate import EXCERPT_CHARS
+from workbench.core.case import Case, CaseState, CaseSummary, Evidence, EvidenceRef
+from workbench.core.clock import Clock, time_text, utc_now
+from workbench.core.errors import InputError, StorageError
+from workbench.core.progress import Progress, no_progress
+from workbench.core.run import RunRecord, RunState
+from workbench.core.text import one_line
+from workbench.evaluation.frozen import FrozenCorpus
+from workbench.evaluation.runs import RunHistory
+from workbench.storage.blobs import BlobStore
+from workbench.storage.case_table import CaseTable, conflict
+from workbench.storage.central_store import CentralStore
+
+UnitText = Callable[[FrozenCorpus, EvidenceRef], str | None]
+"""The text of the unit that evidence names, or None when it names none."""
+
+
+class CaseBook:
+    """The cases of every project of one home. Thread-safe; any number of processes may share the home."""
+
+    def __init__(self, store: CentralStore, blobs: BlobStore, history: RunHistory, clock: Clock = utc_now) -> None:
+        self._cases, self._blobs, self._history, self._clock = CaseTable(store), blobs, history, clock
+
+    def create(self, run_id: str, progress: Progress = no_progress) -> Case:
+        """The one case of a run: a new draft, or the case that it has already.
+
+        run_id may be shortened. progress: phase `freeze`, in bodies. Raises: `InputError("run_not_found")`,
+        `InputError("run_not_succeeded")`; `StorageError("run_corpus_incomplete")` with every body that is missing or
+        damaged as detail. Nothing is made then.
+        """
+        record = self._history.get(run_id)
+        run = record.summary
+        if case := self._cases.of_run(run.run_id):
+            return case
+        if run.state is not RunState.SUCCEEDED:
+            raise InputError("run_not_succeeded", f"The run {run.run_id} is {run.state}; take one that succeeded.")
+        self._freeze(record, progress)
+        return self._cases.create(uuid.uuid4().hex, run.run_id, time_text(self._clock()))
+
+    def resolve(self, case_id: str, expected_version: int, evidence: Sequence[EvidenceRef], none_matched: bool) -> Case:
+        """Replace all evidence of a case (`ready`), or say that nothing in its corpus matched (`needs_evidence`).
+
+        Evidence names a candidate of the source run, or a whole resource of the frozen corpus. Raises, changing
+        nothing: `InputError("resolution_invalid")` for both or neither; `InputError("evaluation_case_conflict")` when
+        `expected_version` no longer stands, with the case as it is now as detail; `InputError("evidence_invalid")`,
+        or `("evidence_duplicate")` where nothing worse is found, with every finding and its place as detail.
+        """
+        if bool(evidence) == none_matched:
+            raise InputError("resolution_invalid", "Give evidence or say that none matched: one of them.")
+        case = self.get(case_id)
+        candidates = {one.unit_key: one for one in self._history.get(case.run_id).trace.candidates}
+
+        def excerpt(_: FrozenCorpus, ref: EvidenceRef) -> str | None:
+            candidate = candidates.get(ref.unit_key or "")
+            return candidate.excerpt if candidate and candidate.resource_id == ref.resource_id else None
+
+        return self._resolve(case, expected_version, evidence, excerpt)
+
+    def confirm(self, case_id: str, evidence: Sequence[EvidenceRef]) -> Case:
+        """Make a draft `ready` with evidence judged elsewhere: units of the frozen corpus that no arm had to recall.
+
+        Raises: as `resolve`; `InputError("evaluation_case_conflict")` for a case that is no draft.
+        """
+        if not evidence:
+            raise InputError("resolution_invalid", "Give evidence to confirm.")
+        return self._resolve(self.get(case_id), 1, evidence, _cut_text)
+
+    def get(self, case_id: str) -> Case:
+        """A case by its id or by any beginning of it that no other case shares.
+
+        Raises: `InputError("case_not_found")`, `InputError("invalid_argument")` for a beginning that several share.
+        """
+        return self._cases.get(case_id)
+
+    def list(self, project_ids: Sequence[str], states: Collection[CaseState] | None = None) -> tuple[CaseSummary, ...]:
+        """The cases of these projects in these states (None: any), the oldest first."""
+        return self._cases.list(project_ids, states)
+
+    def frozen(self, case: CaseSummary) -> FrozenCorpus:
+        """The corpus that a case froze. Raises: `InputError("run_not_found")` when the case is none of this home."""
+        return FrozenCorpus(self._history.corpus(self._history.get(case.run_id)), self._blobs)
+
+    def _freeze(self, record: RunRecord, progress: Progress) -> None:
+        """Prove that every body of the run's corpus is whole, and make them outlive a power cut."""
+        run_id = record.summary.run_id
+        if record.manifest is None:
+            raise StorageError(
+                "run_corpus_incomplete", f"The corpus of the run {run_id} was not recorded; index and activate again."
+            )
+        entries = self._history.corpus(record)
+        broken = self._blobs.secure([entry.resource_hash for entry in entries], progress)
+        if findings := [
+            f"{entry.resource_id}: its archived body {entry.resource_hash} {broken[entry.resource_hash]}"
+            for entry in entries
+            if entry.resource_hash in broken
+        ]:
+            raise StorageError(
+                "run_corpus_incomplete",
+                f"Of the corpus of the run {run_id}, {len(findings)} of {len(entries)} bodies cannot serve, "
+                f"the first: {findings[0]}. Index and activate again.",
+                detail=findings,
+            )
+
+    def _resolve(self, case: Case, expected_version: int, refs: Sequence[EvidenceRef], unit_text: UnitText) -> Case:
+        if case.version != expected_version:
+            raise conflict(case, expected_version)
+        evidence = _confirmed(self.frozen(case), refs, unit_text) if refs else ()
+        state = CaseState.READY if evidence else CaseState.NEEDS_EVIDENCE
+        return self._cases.resolve(case.case_id, expected_version, state, evidence, time_text(self._clock()))
+
+
+def _confirmed(corpus: FrozenCorpus, refs: Sequence[EvidenceRef], unit_text: UnitText) -> tuple[Evidence, ...]:
+    """The evidence with its excerpts. Raises: `evidence_invalid` or `evidence_duplicate`, with all findings."""
+    first: dict[tuple[str, str | None], int] = {}
+    invalid, duplicate, evidence = [], [], []
+    for place, ref in enumerate(refs):
+        known = first.setdefault((ref.resource_id, ref.unit_key), place)
+        text = _text(corpus, ref, unit_text)
+        if known != place:
+            duplicate.append(f"evidence[{place}]: the same as evidence[{known}]")
+        elif text is None:
+            invalid.append(f"evidence[{place}]: {_absence(corpus, ref)}")
+        else:
+            evidence.append(Evidence(**ref.model_dump(), excerpt=one_line(text, EXCERPT_CHARS)))
+    if findings := invalid + duplicate:
+        code = "evidence_invalid" if invalid else "evidence_duplicate"
+        raise InputError(code, f"Correct the evidence: {'; '.join(findings)}.", detail=findings)
+    return tuple(evidence)
+
+
+def _text(corpus: FrozenCorpus, ref: EvidenceRef, unit_text: UnitText) -> str | None:
+    if ref.resource_id not in corpus:
+        return None
+    if ref.unit_key is not None:
+        return unit_text(corpus, ref)
+    resource = corpus.read(ref.resource_id)
+    return resource.body or resource.description or resource.title
+
+
+def _absence(corpus: FrozenCorpus, ref: EvidenceRef) -> str:
+    if ref.resource_id not in corpus:
+        return f"no resource {ref.resource_id!r} is in the frozen corpus"
+    return f"{ref.unit_key!r} is no unit of {ref.resource_id!r} that can be confirmed here"
+
+
+def _cut_text(corpus: FrozenCorpus, ref: EvidenceRef) -> str | None:
+    from workbench.markdown.frozen import cut_frozen
+
+    frozen = corpus.read(ref.resource_id)
+    units = cut_frozen(ref.resource_id, frozen.entry.layer, frozen.description, frozen.body)
+    return next((unit.text for unit in units if unit.unit_key == ref.unit_key), None)
