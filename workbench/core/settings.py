@@ -43,6 +43,7 @@ class Settings(BaseSettings):
     lexical: Lexical = Field(Lexical.WORDS, description="the lexical arm")
     cross_encoder: bool = Field(False, description="rerank where the model is admitted; off means RRF order")
     embedding_cache: bool = Field(True, description="reuse vectors; off: nothing is reused, everything still correct")
+    index_delta_sync: bool = Field(True, description="send changes to remote workers; off: everything, every time")
     threads: int = Field(2, ge=1, le=64, description="threads that one model may use")
     limits: dict[str, int] = Field(default_factory=dict, description="limits laid over the defaults, by name")
 

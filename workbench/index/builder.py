@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from workbench.core.activation import DegradationNote
+from workbench.core.deadline import Deadline, DeadlinePassed
 from workbench.core.errors import WorkbenchError
 from workbench.core.progress import Progress, no_progress
 from workbench.core.resource import Resource, Status
@@ -19,7 +20,7 @@ from workbench.core.unit import CHUNKER_VERSION, Unit
 from workbench.index.comparison import Comparison, compare
 from workbench.index.encoding import BATCH, INPUT_VERSION, Encoding, Passage
 from workbench.index.report import BuildReport
-from workbench.memory.snapshot import MemorySnapshot
+from workbench.index.snapshot import Snapshot
 from workbench.models.base import Embedder
 from workbench.storage.index_records import DENSE, IDENTITY, TRIGRAM, WORDS, Revision
 from workbench.storage.index_writer import IndexWriter, Publication
@@ -33,20 +34,21 @@ BUILD_WAIT_S = 5.0
 
 def build_index(
     index: ProjectIndex,
-    snapshot: MemorySnapshot,
+    snapshot: Snapshot,
     embedder: Embedder | None,
     *,
     trigram: bool = False,
     reuse: bool = True,
     lexical_first: bool = False,
     wait_s: float = BUILD_WAIT_S,
+    deadline: Deadline | None = None,
     progress: Progress = no_progress,
 ) -> BuildReport:
     """Make the snapshot the head, by this engine (None: without the dense arm); nothing when it is already.
 
     trigram: hold the contract's trigram arm too. reuse: False encodes every unit anew. lexical_first: let a revision
     without the dense arm answer until the complete one is there. wait_s: how long to wait for another builder.
-    progress: phases `encode` and `publish` in bytes of source, `encode_kept` in units.
+    deadline: looked at between resources and inputs; a build that it stops is `index_build_failed`. progress: phases `encode` and `publish` in bytes of source, `encode_kept` in units.
 
     Raises: `NotReady("index_busy")`; `SourceMoved` when a source changed after the snapshot; `ModelError` or
     `WorkbenchError("index_build_failed")`. Whatever is raised, the old head answers and encoded vectors are kept.
@@ -54,8 +56,8 @@ def build_index(
     with index.build_lock(wait_s), index.writer() as writer:
         writer.recover()
         if embedder is not None and lexical_first and not _answers(index.head(), snapshot):
-            _Build(index, writer, snapshot, None, trigram, reuse, progress).run()
-        return _Build(index, writer, snapshot, embedder, trigram, reuse, progress).run()
+            _Build(index, writer, snapshot, None, trigram, reuse, deadline, progress).run()
+        return _Build(index, writer, snapshot, embedder, trigram, reuse, deadline, progress).run()
 
 
 class _Build:
@@ -65,13 +67,15 @@ class _Build:
         self,
         index: ProjectIndex,
         writer: IndexWriter,
-        snapshot: MemorySnapshot,
+        snapshot: Snapshot,
         embedder: Embedder | None,
         trigram: bool,
         reuse: bool,
+        deadline: Deadline | None,
         progress: Progress,
     ) -> None:
-        self._writer, self._snapshot, self._embedder, self._progress = writer, snapshot, embedder, progress
+        self._writer, self._snapshot, self._embedder = writer, snapshot, embedder
+        self._deadline, self._progress = deadline, progress
         self._reuse, self._recipe, self._head = reuse, _recipe(embedder, trigram), index.head()
         self._anew = not _continues(self._head, self._recipe) or (embedder is not None and not reuse)
         self._stamps = {} if self._anew else index.stamps()
@@ -84,7 +88,8 @@ class _Build:
             return self._keep_head(self._head)
         revision_id = self._writer.begin(self._snapshot.ref, self._recipe)
         try:
-            return self._build(revision_id)
+            with _stopping_at_the_deadline():
+                return self._build(revision_id)
         except BaseException as error:
             self._writer.fail(revision_id, error.message if isinstance(error, WorkbenchError) else INTERRUPTED)
             raise
@@ -96,7 +101,7 @@ class _Build:
         if self._embedder is not None:
             identity = self._embedder.identity
             cache = self._writer.vectors(identity.digest, identity.name, identity.dimension)
-            self._encoding = Encoding(self._embedder, cache, self._reuse)
+            self._encoding = Encoding(self._embedder, cache, self._reuse, self._deadline)
             with self._timed("encode"):
                 self._encode(comparison, cache, self._encoding)
         publication = self._publish(revision_id, comparison, cache)
@@ -147,6 +152,8 @@ class _Build:
         """The current resources of the sources to read, one source in memory at a time."""
         total, done = sum(source.byte_size for source in comparison.sources), 0
         for source in comparison.sources:
+            if self._deadline is not None:
+                self._deadline.check()
             for resource, units in self._snapshot.read(source.source_ref):
                 if resource.status is Status.CURRENT:
                     yield resource, units
@@ -195,6 +202,15 @@ class _Build:
             self._seconds[phase] = round(time.perf_counter() - started, 3)
 
 
+@contextmanager
+def _stopping_at_the_deadline() -> Iterator[None]:
+    try:
+        yield
+    except DeadlinePassed as stopped:
+        message = "The build was stopped before it was complete; the last index keeps answering, build again."
+        raise WorkbenchError("index_build_failed", message, stage="build") from stopped
+
+
 def _recipe(embedder: Embedder | None, trigram: bool) -> Recipe:
     arms = (IDENTITY, WORDS, *((TRIGRAM,) if trigram else ()), *((DENSE,) if embedder else ()))
     identity = embedder.identity if embedder else None
@@ -210,7 +226,7 @@ def _recipe(embedder: Embedder | None, trigram: bool) -> Recipe:
     )
 
 
-def _answers(head: Revision | None, snapshot: MemorySnapshot) -> bool:
+def _answers(head: Revision | None, snapshot: Snapshot) -> bool:
     return head is not None and head.miv == snapshot.ref.miv
 
 

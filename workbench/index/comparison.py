@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from workbench.core.resource import Source, SourceStamp, Status
-from workbench.memory.snapshot import MemorySnapshot
+from workbench.index.snapshot import Snapshot
 
 
 class Comparison(NamedTuple):
@@ -23,7 +23,7 @@ class Comparison(NamedTuple):
 
 
 def compare(
-    snapshot: MemorySnapshot, stamps: Mapping[str, SourceStamp], indexed: Mapping[str, tuple[str, str]]
+    snapshot: Snapshot, stamps: Mapping[str, SourceStamp], indexed: Mapping[str, tuple[str, str]]
 ) -> Comparison:
     """Against what the index remembers. indexed: resource_id -> (source_ref, content_hash); both empty start over."""
     wanted = _by_source(snapshot)
@@ -45,7 +45,7 @@ def compare(
     )
 
 
-def _by_source(snapshot: MemorySnapshot) -> dict[str, dict[str, str]]:
+def _by_source(snapshot: Snapshot) -> dict[str, dict[str, str]]:
     """source_ref -> its current resources with their content hashes."""
     resources: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for resource_id, member in snapshot.members.items():

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workbench.core.deadline import Deadline
 from workbench.core.errors import ModelError, WorkbenchError
 from workbench.index.plan import EmbeddingDelta, plan_embedding_delta
 from workbench.models.base import Embedder, Vectors
@@ -33,13 +34,13 @@ class Passage(NamedTuple):
 
 
 class Encoding:
-    """The encoding side of one build. reuse: whether vectors of earlier builds count.
+    """The encoding side of one build. reuse: whether vectors of earlier builds count. deadline: the engine's, too.
 
     inputs: unit_key -> hash of its encoder input, of every unit seen. encoded, reused: as in `BuildReport`.
     """
 
-    def __init__(self, embedder: Embedder, cache: VectorCache, reuse: bool) -> None:
-        self._embedder, self._cache, self._reuse = embedder, cache, reuse
+    def __init__(self, embedder: Embedder, cache: VectorCache, reuse: bool, deadline: Deadline | None = None) -> None:
+        self._embedder, self._cache, self._reuse, self._deadline = embedder, cache, reuse, deadline
         self._waiting: list[Passage] = []
         self._fresh: set[bytes] = set()
         self.inputs: dict[str, bytes] = {}
@@ -62,11 +63,12 @@ class Encoding:
         self._waiting = []
 
     def _encode(self, passages: Sequence[Passage]) -> None:
+        if self._deadline is not None:
+            self._deadline.check()
         try:
             delta = self._plan(passages)
-            vectors = (
-                self._embedder.encode_passages(list(delta.missing_inputs.values())) if delta.missing_inputs else None
-            )
+            missing = list(delta.missing_inputs.values())
+            vectors = self._embedder.encode_passages(missing, self._deadline) if missing else None
         except ModelError as error:
             if error.code == "model_missing":
                 raise
