@@ -96,7 +96,7 @@ def _activate(project: Project, question: Question) -> Trace:
 
 def _collect(orders: Orders, question: Question, trace: Trace, names: dict[str, str]) -> None:
     for variant in Variant:
-        resources = resource_order(variant_order(trace, variant))
+        resources = resource_order(variant_order((*trace.candidates, *trace.fused_out), variant))
         sources = dict.fromkeys(resource.partition("#")[0] for resource in resources)
         orders[variant][question.query_id] = tuple(names[source] for source in sources)
 
