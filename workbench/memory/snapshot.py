@@ -69,7 +69,7 @@ def capture_snapshot(
         sources,
         _members(now, identities, manifest),
         now,
-        _changes(stamps, now),
+        SourceChanges.between(stamps, now),
         (*_unreadable(now, scan), *identities.degradations),
         manifest,
         identities,
@@ -114,19 +114,6 @@ def _members(stamps: Mapping[str, SourceStamp], identities: Identities, manifest
         for entry in stamp.entries
         for resource_id in [identities.id_of(entry)]
     }
-
-
-def _changes(before: Mapping[str, SourceStamp], now: Mapping[str, SourceStamp]) -> SourceChanges:
-    """An unchanged file keeps its very stamp, so only the others are compared."""
-    moved = [(before.get(ref), stamp) for ref, stamp in now.items() if before.get(ref) is not stamp]
-    served = {stamp.source.source_ref: old for old, stamp in moved if old is not None and old.error is None}
-    serves = {stamp.source.source_ref: stamp for _, stamp in moved if stamp.error is None}
-    return SourceChanges(
-        new=frozenset(serves.keys() - served.keys()),
-        changed=frozenset(ref for ref in serves.keys() & served.keys() if serves[ref].source != served[ref].source),
-        removed=frozenset(served.keys() - serves.keys()),
-        unreadable=frozenset(ref for ref, stamp in now.items() if stamp.error not in (None, GONE)),
-    )
 
 
 def _unreadable(stamps: Mapping[str, SourceStamp], scan: Scan) -> list[Degradation]:

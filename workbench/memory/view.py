@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.core.errors import StorageError
 from workbench.core.hashing import sha256_hex
-from workbench.core.resource import Degradation, Resource, SnapshotRef, Source, SourceStamp, Status
+from workbench.core.resource import GONE, Degradation, Resource, SnapshotRef, Source, SourceStamp, Status
 from workbench.core.unit import Unit
 from workbench.markdown.errors import UnreadableSource
 from workbench.memory.identity import Identities
@@ -41,6 +41,19 @@ class SourceChanges(NamedTuple):
     changed: frozenset[str]
     removed: frozenset[str]
     unreadable: frozenset[str]
+
+    @classmethod
+    def between(cls, before: Mapping[str, SourceStamp], now: Mapping[str, SourceStamp]) -> SourceChanges:
+        """From one set of stamps to another. An unchanged source keeps its very stamp, so only others are compared."""
+        moved = [(before.get(ref), stamp) for ref, stamp in now.items() if before.get(ref) is not stamp]
+        served = {stamp.source.source_ref: old for old, stamp in moved if old is not None and old.error is None}
+        serves = {stamp.source.source_ref: stamp for _, stamp in moved if stamp.error is None}
+        return cls(
+            new=frozenset(serves.keys() - served.keys()),
+            changed=frozenset(ref for ref in serves.keys() & served.keys() if serves[ref].source != served[ref].source),
+            removed=frozenset(served.keys() - serves.keys()),
+            unreadable=frozenset(ref for ref, stamp in now.items() if stamp.error not in (None, GONE)),
+        )
 
 
 class SourceMoved(StorageError):

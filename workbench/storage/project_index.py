@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from workbench.core.deadline import Deadline
 from workbench.core.errors import NotReady
@@ -24,6 +24,7 @@ from workbench.storage.index_reader import IndexReader
 from workbench.storage.index_records import Revision
 from workbench.storage.index_schema import INDEX_SCHEMA
 from workbench.storage.index_writer import IndexWriter
+from workbench.storage.locks import exclusive
 
 _KEPT_READERS = 4
 _LAYERS = {layer.value: layer for layer in Layer}
@@ -86,15 +87,9 @@ class ProjectIndex:
     @contextmanager
     def build_lock(self, wait_s: float) -> Iterator[None]:
         """The right to build, across processes. Raises: `NotReady("index_busy")` after waiting `wait_s` seconds."""
-        lock = FileLock(self.folder / "build.lock", mode=FILE_MODE)
-        try:
-            lock.acquire(timeout=wait_s)
-        except Timeout:
-            raise NotReady("index_busy", "Another process is building this index; try again when it is done.") from None
-        try:
+        busy = NotReady("index_busy", "Another process is building this index; try again when it is done.")
+        with exclusive(self.folder / "build.lock", busy, wait_s):
             yield
-        finally:
-            lock.release()
 
     def head(self) -> Revision | None:
         """The revision that answers now."""

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.storage.connection import atomic
+from workbench.core.errors import StorageError
+from workbench.storage.connection import atomic, open_reader, translating
 from workbench.storage.faults import step
+from workbench.storage.index_schema import INDEX_SCHEMA
 
 _BATCH = 500
 _PUT_ENGINE = """
@@ -37,6 +41,10 @@ SELECT unit_rowid, unit_key, source_ref, path, title, heading_path,
 FROM search_units JOIN search_resources USING (resource_rowid)
 WHERE {_HAS_NO_ALIAS} AND unit_rowid > ?
 ORDER BY unit_rowid LIMIT ?
+"""
+_LEND = """
+SELECT input_hash, vector FROM search_vector_cache JOIN search_engines USING (engine_id)
+WHERE engine_identity = ? AND input_hash IN ({marks})
 """
 _ORPHANS = """
 SELECT vector_rowid FROM search_vector_cache
@@ -125,6 +133,26 @@ class VectorCache:
         """How many units have a vector."""
         find = "SELECT count(*) FROM search_vector_aliases WHERE engine_id = ?"
         return int(self._connection.execute(find, (self._engine_id,)).fetchone()[0])
+
+
+def lent_vectors(
+    path: Path, engine_identity: str, dimension: int, input_hashes: Iterable[bytes]
+) -> dict[bytes, npt.NDArray[np.float32]]:
+    """Vectors by input hash, as far as the index database at `path` has them; it is not changed.
+
+    Empty where no such index can be read: a lender is never needed.
+    """
+    distinct = list(dict.fromkeys(input_hashes))
+    lent: dict[bytes, npt.NDArray[np.float32]] = {}
+    if not path.is_file():
+        return lent
+    with suppress(StorageError), closing(open_reader(path, INDEX_SCHEMA)) as connection:
+        for start in range(0, len(distinct), _BATCH):
+            batch = distinct[start : start + _BATCH]
+            with translating(INDEX_SCHEMA, path):
+                rows = connection.execute(_LEND.format(marks=_marks(batch)), (engine_identity, *batch)).fetchall()
+            lent |= {one: np.frombuffer(raw, "<f4") for one, raw in rows if len(raw) == 4 * dimension}
+    return lent
 
 
 def forget_aliases(connection: sqlite3.Connection, unit_rowids: Sequence[int]) -> None:
