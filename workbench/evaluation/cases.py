@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Collection, Sequence
 
-from workbench.core.candidate import EXCERPT_CHARS
+from workbench.core.candidate import EXCERPT_CHARS, Candidate
 from workbench.core.case import Case, CaseState, CaseSummary, Evidence, EvidenceRef
 from workbench.core.clock import Clock, time_text, utc_now
 from workbench.core.errors import InputError, StorageError
@@ -21,6 +21,7 @@ from workbench.evaluation.runs import RunHistory
 from workbench.storage.blobs import BlobStore
 from workbench.storage.case_table import CaseTable, conflict
 from workbench.storage.central_store import CentralStore
+from workbench.storage.corpus_table import CorpusTable
 
 UnitText = Callable[[FrozenCorpus, EvidenceRef], str | None]
 """The text of the unit that evidence names, or None when it names none."""
@@ -30,7 +31,8 @@ class CaseBook:
     """The cases of every project of one home. Thread-safe; any number of processes may share the home."""
 
     def __init__(self, store: CentralStore, blobs: BlobStore, history: RunHistory, clock: Clock = utc_now) -> None:
-        self._cases, self._blobs, self._history, self._clock = CaseTable(store), blobs, history, clock
+        self._cases, self._corpora, self._history = CaseTable(store), CorpusTable(store, blobs), history
+        self._blobs, self._clock = blobs, clock
 
     def create(self, run_id: str, progress: Progress = no_progress) -> Case:
         """The one case of a run: a new draft, or the case that it has already.
@@ -76,6 +78,23 @@ class CaseBook:
             raise InputError("resolution_invalid", "Give evidence to confirm.")
         return self._resolve(self.get(case_id), 1, evidence, _cut_text)
 
+    def named(self, case: CaseSummary, names: Sequence[str], ranks: Sequence[int]) -> tuple[EvidenceRef, ...]:
+        """Evidence as a person names it: by a resource's id, by a unit's key, or by a candidate's final rank.
+
+        Names come first. One that is no unit of the source run is taken for a resource's; `resolve` then judges it.
+        Raises: `InputError("invalid_argument")` with every rank that the source run does not have.
+        """
+        candidates = self._history.get(case.run_id).trace.candidates
+        if findings := [
+            f"rank {rank}: the run has {len(candidates)} candidates"
+            for rank in ranks
+            if not 1 <= rank <= len(candidates)
+        ]:
+            raise InputError("invalid_argument", f"Correct the ranks: {'; '.join(findings)}.", detail=findings)
+        units = {one.unit_key: _unit_ref(one) for one in candidates}
+        by_name = [units.get(name) or EvidenceRef(resource_id=name) for name in names]
+        return (*by_name, *(_unit_ref(candidates[rank - 1]) for rank in ranks))
+
     def get(self, case_id: str) -> Case:
         """A case by its id or by any beginning of it that no other case shares.
 
@@ -92,24 +111,19 @@ class CaseBook:
         return FrozenCorpus(self._history.corpus(self._history.get(case.run_id)), self._blobs)
 
     def _freeze(self, record: RunRecord, progress: Progress) -> None:
-        """Prove that every body of the run's corpus is whole, and make them outlive a power cut."""
-        run_id = record.summary.run_id
+        """Prove that the run's whole corpus is archived, and make it outlive a power cut."""
+        run = record.summary
         if record.manifest is None:
             raise StorageError(
-                "run_corpus_incomplete", f"The corpus of the run {run_id} was not recorded; index and activate again."
+                "run_corpus_incomplete",
+                f"The corpus of the run {run.run_id} was not recorded; index and activate again.",
             )
-        entries = self._history.corpus(record)
-        broken = self._blobs.secure([entry.resource_hash for entry in entries], progress)
-        if findings := [
-            f"{entry.resource_id}: its archived body {entry.resource_hash} {broken[entry.resource_hash]}"
-            for entry in entries
-            if entry.resource_hash in broken
-        ]:
+        if findings := self._corpora.secure(run.project_id, record.manifest, progress):
             raise StorageError(
                 "run_corpus_incomplete",
-                f"Of the corpus of the run {run_id}, {len(findings)} of {len(entries)} bodies cannot serve, "
-                f"the first: {findings[0]}. Index and activate again.",
-                detail=findings,
+                f"The run {run.run_id} searched {record.corpus_size} resources, of which {len(findings)} cannot be "
+                f"read any more: {findings[0]}. Index, which archives what is still there, and try again.",
+                detail=list(findings),
             )
 
     def _resolve(self, case: Case, expected_version: int, refs: Sequence[EvidenceRef], unit_text: UnitText) -> Case:
@@ -118,6 +132,10 @@ class CaseBook:
         evidence = _confirmed(self.frozen(case), refs, unit_text) if refs else ()
         state = CaseState.READY if evidence else CaseState.NEEDS_EVIDENCE
         return self._cases.resolve(case.case_id, expected_version, state, evidence, time_text(self._clock()))
+
+
+def _unit_ref(candidate: Candidate) -> EvidenceRef:
+    return EvidenceRef(resource_id=candidate.resource_id, unit_key=candidate.unit_key)
 
 
 def _confirmed(corpus: FrozenCorpus, refs: Sequence[EvidenceRef], unit_text: UnitText) -> tuple[Evidence, ...]:

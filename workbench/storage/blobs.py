@@ -29,24 +29,17 @@ class BlobStore:
         self._secured: dict[Path, _Stamp] = {}
 
     def write(self, data: bytes, *, durable: bool = False) -> str:
-        """Store the bytes and return their sha256; a blob that is there with its full size is left alone.
+        """Store the bytes and return their sha256; a blob that is there whole is left alone.
 
         Raises: `StorageError("home_unwritable")`; nothing half-written is left.
         """
         sha256 = sha256_hex(data)
-        if not self.has(sha256, len(data)):
+        path = self._path(sha256)
+        if not _holds(path, data):
             step("blobs.write")
-            path = self._path(sha256)
             owner_only_folder(path.parent)
             atomic_write(path, data, durable=durable)
         return sha256
-
-    def has(self, sha256: str, byte_size: int) -> bool:
-        """Whether a blob of this name and size is there; a power cut leaves files that are too short."""
-        try:
-            return self._path(sha256).stat().st_size == byte_size
-        except OSError:
-            return False
 
     def read(self, sha256: str) -> bytes:
         """The bytes of a blob. Raises: `StorageError("run_corpus_incomplete")` when it is missing or was changed."""
@@ -77,8 +70,8 @@ class BlobStore:
             except OSError:
                 broken[sha256] = "is missing or not readable"
             progress("freeze", done, len(names))
-        if new:
-            for folder in [*{path.parent for path in new}, self.folder, self.folder.parent]:
+        with writing(self.folder):
+            for folder in [*{path.parent for path in new}, self.folder, self.folder.parent] if new else ():
                 sync_folder(folder)
         self._secured |= {path: stamp for path, stamp in new.items() if path.name not in broken}
         return broken
@@ -97,6 +90,14 @@ class BlobStore:
         if not _SHA256.fullmatch(sha256):
             raise StorageError("run_corpus_incomplete", f"{sha256[:80]!r} is not the sha256 of a body.")
         return self.folder / sha256[:2] / sha256
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """Whether the file is there and whole; a power cut leaves files that are too short."""
+    try:
+        return path.stat().st_size == len(data) and path.read_bytes() == data
+    except OSError:
+        return False
 
 
 def _stamp(path: Path) -> _Stamp:

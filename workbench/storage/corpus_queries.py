@@ -37,6 +37,14 @@ ORDER BY resource_id
 
 ARCHIVED = "UPDATE retrieval_corpus_blobs SET byte_size = ? WHERE sha256 = ?"
 
+FORGET_BLOB = "UPDATE retrieval_corpus_blobs SET byte_size = NULL WHERE sha256 = ?"
+
+INCOMPLETE = """
+UPDATE retrieval_corpus_manifests SET complete = 0 WHERE project_id IN (
+    SELECT project_id FROM retrieval_run_resources WHERE resource_hash = ? AND last_manifest IS NULL
+)
+"""
+
 COMPLETE = "UPDATE retrieval_corpus_manifests SET complete = 1 WHERE project_id = ? AND manifest = ?"
 
 ENTRIES = f"""

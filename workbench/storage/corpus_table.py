@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from workbench.core.hashing import canonical_json, sha256_hex
+from workbench.core.progress import Progress, no_progress
 from workbench.core.resource import Layer, Scope
 from workbench.storage import corpus_queries as sql
 from workbench.storage.blobs import BlobStore
@@ -82,6 +83,21 @@ class CorpusTable:
         with self._store.reading() as connection:
             rows = connection.execute(sql.ENTRIES, {"project_id": project_id, "manifest": manifest}).fetchall()
         return tuple(_entry(row) for row in rows)
+
+    def secure(self, project_id: str, manifest: int, progress: Progress = no_progress) -> tuple[str, ...]:
+        """Prove that every body of a manifest is whole, and make them outlive a power cut; what is wrong, by resource.
+
+        A body that cannot serve counts as not archived from now on: the next record of a corpus that has it writes it
+        again. progress: phase `freeze`, in bodies. Raises: `StorageError("home_unwritable")`.
+        """
+        entries = self.entries(project_id, manifest)
+        broken = self._blobs.secure([entry.resource_hash for entry in entries], progress)
+        if broken:
+            with self._store.writing("forget_bodies") as connection:
+                connection.executemany(sql.FORGET_BLOB, [(one,) for one in broken])
+                connection.executemany(sql.INCOMPLETE, [(one,) for one in broken])
+        wrong = [(entry, broken[entry.resource_hash]) for entry in entries if entry.resource_hash in broken]
+        return tuple(f"{entry.resource_id}: its archived body {entry.resource_hash} {why}" for entry, why in wrong)
 
     def collect(self) -> int:
         """Drop manifests that no run refers to (each project's latest two stay) and the bodies that only they had.
