@@ -34,8 +34,8 @@ def history(home: Path, **options: Any) -> RunHistory:
     return RunHistory(store, BlobStore(home / "evaluation-corpora"), **options)
 
 
-def request(query: str = "how are hits fused") -> ActivationRequest:
-    return ActivationRequest(query=query)
+def request(query: str = "how are hits fused", **more: Any) -> ActivationRequest:
+    return ActivationRequest(query=query, **more)
 
 
 def candidate(rank: int, **changes: Any) -> Candidate:

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from tests.evaluation.recorded import PROJECT, Note, candidate, dropped, record_corpus, record_run, request
+from tests.evaluation.recorded import (
+    PROJECT,
+    Note,
+    candidate,
+    dropped,
+    record_corpus,
+    record_run,
+    request,
+    result,
+    trace,
+)
 from workbench.core.candidate import ExclusionReason
-from workbench.core.resource import Status
+from workbench.core.resource import Scope, Status
 from workbench.core.run import RecalledUnit, RunError, RunRecord
 from workbench.evaluation.explain import Fate, explain_run
 from workbench.evaluation.runs import RunHistory
@@ -62,6 +72,20 @@ def test_resources_of_one_title_are_answered_by_the_one_that_came_furthest(runs:
     answer = runs.why(record, "one title")
     assert answer.resource_ids == ("twice", "twice-again")
     assert answer.reason == Fate.SELECTED
+
+
+@pytest.mark.field(145)
+def test_what_the_request_left_out_of_scope_is_not_called_unrecalled(runs: RunHistory) -> None:
+    persons = Note("Tea", "text").entry("tea")._replace(scope=Scope.USER)
+    entries = [persons, Note("Unseen", "text").entry("unseen")]
+    runs.record_corpus(PROJECT, "miv-1", entries, lambda _: None)
+    run_id = runs.begin(PROJECT, request(scopes=(Scope.PROJECT,)), "key-1") or ""
+    runs.succeed(run_id, result(), trace(candidate(1)), 1)
+
+    record = runs.get(run_id)
+    assert record.summary.scopes == (Scope.PROJECT,)
+    assert runs.why(record, "tea").reason == Fate.OUT_OF_SCOPE
+    assert runs.why(record, "unseen").reason == Fate.NOT_RECALLED
 
 
 def test_what_is_not_current_is_not_called_missing(runs: RunHistory, record: RunRecord) -> None:

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from workbench.core.activation import BudgetUse, DegradationNote, Fragment, IndexState, Ordering
 from workbench.core.candidate import Candidate
+from workbench.core.resource import Scope
 from workbench.core.wire import Wire
 
 STAGE_CHARS, CODE_CHARS, SUMMARY_CHARS = 64, 64, 512
@@ -48,12 +49,16 @@ class Trace(Wire):
 
 
 class RunSummary(Wire):
-    """One row of the history. Times: `started_at` in ISO 8601 UTC, `latency_us` in microseconds."""
+    """One row of the history. Times: `started_at` in ISO 8601 UTC, `latency_us` in microseconds.
+
+    scopes: the only ones that were searched; null: all.
+    """
 
     run_id: str
     project_id: str
     request_key: str
     query: str
+    scopes: tuple[Scope, ...] | None = None
     state: RunState
     started_at: str
     latency_us: int | None

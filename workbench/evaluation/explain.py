@@ -26,6 +26,7 @@ class Fate(StrEnum):
     FUSED_OUT = "fused_out"
     NOT_RECALLED = "not_recalled"
     NOT_CURRENT = "not_current"
+    OUT_OF_SCOPE = "out_of_scope"
     NOT_IN_CORPUS = "not_in_corpus"
     RUN_NOT_SUCCEEDED = "run_not_succeeded"
 
@@ -33,6 +34,7 @@ class Fate(StrEnum):
 _SENTENCES = {
     Fate.FUSED_OUT: "was recalled, but its rank after fusion was too low to be kept",
     Fate.NOT_RECALLED: "was searched, but neither the lexical nor the dense arm recalled it",
+    Fate.OUT_OF_SCOPE: "was in the corpus, but not of a scope that this run was asked to search",
     Fate.NOT_CURRENT: "is not current, and only current resources are searched",
     Fate.NOT_IN_CORPUS: "was not in the corpus that this run searched",
     ExclusionReason.NOT_CURRENT: "was recalled, but its status is no longer current",
@@ -99,7 +101,7 @@ def why(
     ids = _resolve(record, resource, corpus)
     candidates = tuple(one for one in record.trace.candidates if one.resource_id in ids)
     fused_out = tuple(one for one in record.trace.fused_out if one.resource_id in ids)
-    reason = _reason(record, candidates, fused_out, ids) or _absence(resource, status)
+    reason = _reason(record, candidates, fused_out) or _absence(record, resource, ids, corpus, status)
     return Whereabouts(
         resource=resource,
         resource_ids=tuple(sorted(ids)),
@@ -129,7 +131,7 @@ def _named(name: str, pairs: Iterable[tuple[str, str]]) -> frozenset[str]:
 
 
 def _reason(
-    record: RunRecord, candidates: Sequence[Candidate], fused_out: Sequence[RecalledUnit], ids: frozenset[str]
+    record: RunRecord, candidates: Sequence[Candidate], fused_out: Sequence[RecalledUnit]
 ) -> Fate | ExclusionReason | None:
     if record.summary.state is not RunState.SUCCEEDED:
         return Fate.RUN_NOT_SUCCEEDED
@@ -137,12 +139,21 @@ def _reason(
         return Fate.SELECTED
     if candidates and candidates[0].exclusion_reason is not None:
         return candidates[0].exclusion_reason
-    if fused_out:
-        return Fate.FUSED_OUT
-    return Fate.NOT_RECALLED if ids else None
+    return Fate.FUSED_OUT if fused_out else None
 
 
-def _absence(resource: str, status: Callable[[str], Status]) -> Fate:
+def _absence(
+    record: RunRecord,
+    resource: str,
+    ids: frozenset[str],
+    corpus: Sequence[CorpusEntry],
+    status: Callable[[str], Status],
+) -> Fate:
+    """Why no arm recalled what a name means."""
+    if ids:
+        scopes = record.summary.scopes
+        searched = any(entry.resource_id in ids and (scopes is None or entry.scope in scopes) for entry in corpus)
+        return Fate.NOT_RECALLED if searched else Fate.OUT_OF_SCOPE
     return Fate.NOT_IN_CORPUS if status(resource) is Status.CURRENT else Fate.NOT_CURRENT
 
 

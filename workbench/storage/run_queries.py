@@ -55,7 +55,7 @@ DELETE FROM retrieval_runs WHERE run_rowid IN (
 CLEAR = f"DELETE FROM retrieval_runs WHERE project_id = ? AND {_UNPINNED}"
 
 RUN_COLUMNS = """
-run_rowid, run_id, project_id, request_key, query, state, started_at, latency_us, revision, miv, arms, engine, stale,
+run_rowid, run_id, project_id, request_key, query, json_extract(request, '$.scopes') AS scopes, state, started_at, latency_us, revision, miv, arms, engine, stale,
 building_miv, ordering, stage_us, degradations, candidate_count, fragment_count, budget, error_stage, error_code,
 error_summary, fragments, fused_out, manifest,
 EXISTS (SELECT 1 FROM evaluation_cases AS c WHERE c.run_id = retrieval_runs.run_id) AS pinned,
@@ -69,6 +69,8 @@ LIST = f"SELECT {RUN_COLUMNS} FROM retrieval_runs WHERE project_id = ? ORDER BY 
 
 # Run ids are hex digits, all of which sort before "g".
 BY_PREFIX = f"SELECT {RUN_COLUMNS} FROM retrieval_runs WHERE run_id >= :prefix AND run_id < :prefix || 'g' LIMIT 2"
+
+ASKED = "SELECT request, query, request_key, manifest FROM retrieval_runs WHERE run_id = ?"
 
 CANDIDATE_COLUMNS = tuple(Candidate.model_fields)
 

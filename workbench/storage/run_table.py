@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.core.activation import ActivationRequest, ActivationResult, IndexState
 from workbench.core.candidate import Candidate
@@ -20,6 +20,13 @@ from workbench.storage.central_store import CentralStore
 OBSERVATION_CHARS = 4_096
 """How much of a host's observation a run keeps."""
 _REQUEST_SHAPE = {"query", "request_key", "state"}
+
+
+class AskedRun(NamedTuple):
+    """manifest: the number of the corpus that the run searched; None when it was not recorded."""
+
+    request: ActivationRequest
+    manifest: int | None
 
 
 class RunTable:
@@ -106,6 +113,19 @@ class RunTable:
             candidates = [_candidate(row) for row in _rows(connection, sql.CANDIDATES, (found[0]["run_rowid"],))]
         return _record(found[0], candidates)
 
+    def asked(self, run_id: str) -> AskedRun:
+        """What a run asked, and of which corpus; its request is without the delta state.
+
+        Raises: `InputError("run_not_found")`.
+        """
+        with self._store.reading() as connection:
+            row = connection.execute(sql.ASKED, (run_id,)).fetchone()
+        if row is None:
+            raise InputError("run_not_found", f"No run is called {run_id[:80]!r}; `workbench runs` lists them.")
+        shape, query, request_key, manifest = row
+        request = ActivationRequest.model_validate(json.loads(shape) | {"query": query, "request_key": request_key})
+        return AskedRun(request, manifest)
+
 
 def _rows(connection: sqlite3.Connection, query: str, values: Any) -> list[sqlite3.Row]:
     cursor = connection.cursor()
@@ -150,6 +170,7 @@ def _summary(row: sqlite3.Row) -> RunSummary:
     return RunSummary.model_validate(
         values
         | {
+            "scopes": None if row["scopes"] is None else json.loads(row["scopes"]),
             "index": _index(row),
             "stage_us": json.loads(row["stage_us"]),
             "degradations": json.loads(row["degradations"]),
