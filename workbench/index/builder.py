@@ -48,7 +48,8 @@ def build_index(
 
     trigram: hold the contract's trigram arm too. reuse: False encodes every unit anew. lexical_first: let a revision
     without the dense arm answer until the complete one is there. wait_s: how long to wait for another builder.
-    deadline: looked at between resources and inputs; a build that it stops is `index_build_failed`. progress: phases `encode` and `publish` in bytes of source, `encode_kept` in units.
+    deadline: looked at between sources and inputs; a build that it stops is `index_build_failed`.
+    progress: phases `encode` and `publish` in bytes of source, `encode_kept` in units.
 
     Raises: `NotReady("index_busy")`; `SourceMoved` when a source changed after the snapshot; `ModelError` or
     `WorkbenchError("index_build_failed")`. Whatever is raised, the old head answers and encoded vectors are kept.

@@ -138,7 +138,7 @@ class Scheduler:
         return ticket
 
     def tick(self) -> float | None:
-        """Start what is due, if the worker is free; seconds to the next start, None when only an event can bring one."""
+        """Start what is due, if the worker is free; seconds to the next start; None when only an event brings one."""
         with self._lock:
             if self._running is not None or self._is_stopped or not self._pending:
                 return None
