@@ -24,7 +24,12 @@ NO_MODEL = "none"
 
 
 class HomeParts:
-    """One home folder with what is opened from it; models are shared by all projects."""
+    """One home folder with what is opened from it; models are shared by all projects.
+
+    patient: wait for models that still load; off: answer without them meanwhile, with `model_preparing`.
+    """
+
+    patient = True
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder, self.settings = folder, settings

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from workbench.memory.snapshot import MemorySnapshot
 
 MOST_RESTARTS = 3
+CANCELLED_MESSAGE = "The caller cancelled this activation, or went away."
 
 
 class Project:
@@ -65,6 +66,7 @@ class Project:
             manifest=self.manifest,
             lexical=self.home.settings.lexical,
             block_reader=self.read_block,
+            patient=self.home.patient,
         )
 
     def capture(self, progress: Progress = no_progress) -> MemorySnapshot:
@@ -94,14 +96,15 @@ class Project:
                 return self._refresh_once(freshness, progress)
         return self._refresh_once(freshness, progress)
 
-    def activate(self, request: ActivationRequest) -> ActivationResult:
+    def activate(self, request: ActivationRequest, deadline: Deadline | None = None) -> ActivationResult:
         """One activation over the head as it is, recorded in the history.
 
+        deadline: instead of the request's own; when its caller cancels it, the run fails as `cancelled`.
         Raises: `WorkbenchError` with a stable code; a request that passed basic validation is then a failed run.
         """
         limits = resolve_limits({**self.home.settings.limits, **request.limits})
         normal_query(request.query, limits.query_chars)
-        deadline_ms = _deadline_ms(request, limits)
+        deadline = deadline or Deadline.after_ms(_deadline_ms(request, limits))
         started = perf_counter()
         key = request.request_key or uuid4().hex
         request = request.model_copy(update={"request_key": key})
@@ -110,12 +113,14 @@ class Project:
             activation = self.retriever.activate(
                 request,
                 limits,
-                Deadline.after_ms(deadline_ms),
+                deadline,
                 current=self.known,
                 degradations=self.home.degradations,
             )
+            if deadline.cancelled.is_set():
+                raise WorkbenchError("cancelled", CANCELLED_MESSAGE)
         except Exception as error:
-            self.home.history.fail(run_id, _run_error(error), latency_us=_micros_since(started))
+            self.home.history.fail(run_id, _run_error(error, deadline), latency_us=_micros_since(started))
             raise
         result = activation.result.model_copy(update={"run_id": run_id})
         recorded = self.home.history.succeed(run_id, result, activation.trace, _micros_since(started))
@@ -191,7 +196,9 @@ def _corpus_entry(row: tuple[str, str, str, str, str, str, str]) -> CorpusEntry:
     return CorpusEntry(resource_id, resource_hash, Layer(layer), Scope(scope), kind, path, title)
 
 
-def _run_error(error: Exception) -> RunError:
+def _run_error(error: Exception, deadline: Deadline) -> RunError:
+    if deadline.cancelled.is_set():
+        return RunError.bounded(getattr(error, "stage", None) or "retrieval", "cancelled", CANCELLED_MESSAGE)
     if isinstance(error, WorkbenchError):
         return RunError.bounded(error.stage or "retrieval", error.code, error.message)
     return RunError.bounded("retrieval", "internal", type(error).__name__)

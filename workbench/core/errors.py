@@ -25,6 +25,10 @@ ERROR_CODES = MappingProxyType(
         "model_invalid": "the installed model does not pass its check",
         "install_failed": "the model could not be installed",
         "deadline_exceeded": "the deadline came before any answer",
+        "overloaded": "the service had no free slot before the deadline",
+        "cancelled": "the caller cancelled the call, or went away",
+        "service_interrupted": "the service ended while the call ran",
+        "unauthorized": "the request carries no valid token, or comes from a foreign host or origin",
         "activation_state_invalid": "the activation state is damaged or was made by something else",
         "run_not_found": "no run has this id",
         "run_not_succeeded": "the run did not succeed",
@@ -50,7 +54,9 @@ ERROR_CODES = MappingProxyType(
 """code -> what it means in general. A message names the particular case. Sorted by the place in the chain."""
 
 USAGE_EXIT, NOT_READY_EXIT, INTERNAL_EXIT = 2, 3, 4
-_NOT_READY = frozenset({"index_preparing", "index_busy", "model_preparing", "model_missing", "writer_busy"})
+_NOT_READY = frozenset(
+    {"index_preparing", "index_busy", "model_preparing", "model_missing", "writer_busy", "overloaded"}
+)
 _INTERNAL = frozenset({"internal", "index_build_failed"})
 
 
