@@ -20,7 +20,7 @@ from workbench.storage.blobs import BlobStore
 from workbench.storage.central_store import CentralStore
 from workbench.storage.corpus_table import CorpusEntry, CorpusTable, Reader
 from workbench.storage.process_mark import ProcessMark
-from workbench.storage.run_table import RunTable
+from workbench.storage.run_table import AskedRun, RunTable
 
 if TYPE_CHECKING:
     from workbench.evaluation.explain import Whereabouts
@@ -116,6 +116,10 @@ class RunHistory:
         Raises: `InputError("run_not_found")`, `InputError("invalid_argument")` for a beginning that several share.
         """
         return self._runs.get(run_id)
+
+    def asked(self, run_id: str) -> AskedRun:
+        """What a run asked, and of which corpus. Raises: `InputError("run_not_found")`."""
+        return self._runs.asked(run_id)
 
     def corpus(self, record: RunRecord) -> tuple[CorpusEntry, ...]:
         """The resources that a run searched, by resource_id; empty when its corpus was not recorded."""

@@ -1,4 +1,4 @@
-"""One holder at a time across processes, by a lock that the system itself drops when its holder ends, however it ends."""
+"""One holder at a time across processes, by a lock that the system drops when its holder ends, however it ends."""
 
 from __future__ import annotations
 

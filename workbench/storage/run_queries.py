@@ -55,9 +55,9 @@ DELETE FROM retrieval_runs WHERE run_rowid IN (
 CLEAR = f"DELETE FROM retrieval_runs WHERE project_id = ? AND {_UNPINNED}"
 
 RUN_COLUMNS = """
-run_rowid, run_id, project_id, request_key, query, json_extract(request, '$.scopes') AS scopes, state, started_at, latency_us, revision, miv, arms, engine, stale,
-building_miv, ordering, stage_us, degradations, candidate_count, fragment_count, budget, error_stage, error_code,
-error_summary, fragments, fused_out, manifest,
+run_rowid, run_id, project_id, request_key, query, json_extract(request, '$.scopes') AS scopes, state, started_at,
+latency_us, revision, miv, arms, engine, stale, building_miv, ordering, stage_us, degradations, candidate_count,
+fragment_count, budget, error_stage, error_code, error_summary, fragments, fused_out, manifest,
 EXISTS (SELECT 1 FROM evaluation_cases AS c WHERE c.run_id = retrieval_runs.run_id) AS pinned,
 (
     SELECT resource_count FROM retrieval_corpus_manifests AS m
