@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import typer
 
-from workbench.cli import common, health, models, search
+from workbench.cli import cases, common, health, models, search
 from workbench.cli.terminal import note, show_error, use_utf8
 from workbench.core.errors import INTERNAL_EXIT, USAGE_EXIT, InputError, WorkbenchError
 from workbench.storage.files import FILE_MODE, owner_only_folder
@@ -21,6 +21,7 @@ INTERRUPTED_EXIT = 130
 
 app = common.new_command_group()
 search.add_commands(app)
+cases.add_commands(app)
 models.add_commands(app)
 health.add_commands(app)
 

@@ -74,7 +74,8 @@ def conflict(case: Case, expected_version: int) -> InputError:
     """The error for somebody who read another version than the one that stands now."""
     return InputError(
         "evaluation_case_conflict",
-        f"The case {case.case_id} is at version {case.version}, not {expected_version}; look at it again.",
+        f"The case {case.case_id} is {case.state} with {case.evidence_count} pieces of evidence at version "
+        f"{case.version}, not {expected_version}; look at it again and resolve what stands now.",
         detail=case.model_dump(mode="json"),
     )
 
