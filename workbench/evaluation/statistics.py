@@ -5,8 +5,10 @@ Cases are what is drawn, all columns of a case together. The same seed and value
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
+
+from workbench.evaluation.figures import CONFIDENCE, Interval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,9 +16,34 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-RESAMPLES, PERMUTATIONS, CONFIDENCE = 2_000, 9_999, 0.95
+RESAMPLES, PERMUTATIONS = 2_000, 9_999
 _DRAWN_AT_ONCE = 2_000_000
 _EQUAL = 1e-9
+_DIGITS = 9
+"""Decimals of what is told: the ones behind depend on how a machine sums."""
+
+Name = tuple[str, ...]
+
+
+def mean_intervals(columns: Mapping[Name, Values], seed: int) -> dict[Name, Interval]:
+    """Each column's mean with its bootstrap interval. Columns: (n_cases,), all over the same cases."""
+    import numpy as np
+
+    values = np.column_stack(list(columns.values()))
+    figures = np.vstack([values.mean(axis=0), bootstrap_intervals(values, seed=seed)]).round(_DIGITS).T.tolist()
+    return {
+        name: Interval(mean=mean, low=low, high=high) for name, (mean, low, high) in zip(columns, figures, strict=True)
+    }
+
+
+def tested(differences: Mapping[Name, Values], seed: int) -> dict[Name, tuple[float, float]]:
+    """Each column's p by paired randomisation, and the same corrected by Holm over all columns as one family."""
+    import numpy as np
+
+    if not differences:
+        return {}
+    p_values = randomisation_test(np.column_stack(list(differences.values())), seed=seed).round(_DIGITS).tolist()
+    return dict(zip(differences, zip(p_values, holm(p_values), strict=True), strict=True))
 
 
 def bootstrap_intervals(values: Values, *, seed: int, resamples: int = RESAMPLES) -> Values:
