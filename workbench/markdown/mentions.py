@@ -1,0 +1,119 @@
+"""What a text refers to: its links, the names that it mentions, and the terms that a glossary defines.
+
+Pure. Code (fences, indented code, code spans) is no prose and refers to nothing; NFC text in, as everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from workbench.core.text import CJK_RUN
+from workbench.markdown.blocks import Block
+from workbench.markdown.source import open_page
+from workbench.markdown.source_text import SourceText
+
+_CODE = frozenset({"fence", "code_block"})
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n[^\S\n]*\n).)+?(?<!`)\1(?!`)", re.DOTALL)
+_LINK = re.compile(
+    r"\[\[([^\[\]\n]+)\]\]"  # [[target]], [[target|text]]
+    r"|\]\(\s*<?([^\s<>()]+)"  # [text](target)
+    r"|^[ ]{0,3}\[[^\[\]\n]+\]:[^\S\n]*<?([^\s<>]+)",  # [label]: target
+    re.MULTILINE,
+)
+_DEFINITION = re.compile(r"[-*+]\s+(.+?)\s*(?:[:：]|\s[—–-]\s)")
+_CELL_BORDER = re.compile(r"(?<!\\)\|")
+_NAME_BORDER = re.compile(r"[,，、;；]")
+_MARKUP = "*_` \t"
+
+
+class Prose(NamedTuple):
+    """A body with its code blanked out, at the positions and lines of the clean text. fields: of the front matter."""
+
+    text: str
+    fields: dict[str, str]
+    blocks: Sequence[Block]
+    source: SourceText
+
+    def lines(self, first: int, last: int) -> str:
+        """The text of these lines, from 1 and inclusive."""
+        return self.text[self.source.line_start(first - 1) : self.source.line_start(last)]
+
+
+class Term(NamedTuple):
+    """One entry of a glossary: all the names of one thing, and its line, from 1."""
+
+    names: tuple[str, ...]
+    line: int
+
+
+def read_prose(raw: bytes) -> Prose:
+    """The prose of a source. Raises: `UnreadableSource`."""
+    source = SourceText(raw)
+    page, fields = open_page(source)
+    text = list(source.text)
+    for block in _code(page.blocks):
+        _blank(text, source.line_start(block.first), source.line_start(block.last))
+    for span in _CODE_SPAN.finditer("".join(text)):
+        _blank(text, *span.span())
+    _blank(text, 0, source.line_start(page.first))
+    return Prose("".join(text), dict(fields), page.blocks, source)
+
+
+def links_in(prose: str) -> frozenset[str]:
+    """What is linked to: of `[[card-x|that]]`, `[that](board.md#card-x)` and `[that]: #card-x` the whole and the part
+    behind `#`."""
+    targets: set[str] = set()
+    for link in _LINK.finditer(prose):
+        wiki, *others = link.groups()
+        target = wiki.partition("|")[0] if wiki else unquote(next(filter(None, others)))
+        targets |= {target.strip(), target.rpartition("#")[2].strip()}
+    return frozenset(targets)
+
+
+def find_mention(name: str, prose: str) -> int | None:
+    """Where a name first stands in a text as words of its own; CJK text has no words, there it just stands."""
+    if name not in prose:
+        return None
+    before = "" if CJK_RUN.match(name[0]) else r"(?<!\w)"
+    after = "" if CJK_RUN.match(name[-1]) else r"(?!\w)"
+    found = re.search(f"{before}{re.escape(name)}{after}", prose)
+    return None if found is None else found.start()
+
+
+def glossary_terms(prose: Prose) -> Iterator[Term]:
+    """The terms of a glossary page: rows of its tables (the last column is the meaning), and `- term: meaning`.
+
+    Names of one thing are parted by commas and by columns.
+    """
+    for block in prose.blocks:
+        lines = prose.source.text[prose.source.line_start(block.first) : prose.source.line_start(block.last)].split(
+            "\n"
+        )
+        if block.kind == "table":
+            for line, row in enumerate(lines[2:], block.first + 3):
+                cells = _CELL_BORDER.split(row.strip().removeprefix("|").removesuffix("|"))
+                yield from _term(cells[:-1] or cells, line)
+        elif block.kind == "bullet_list":
+            for line, item in enumerate(lines, block.first + 1):
+                if defined := _DEFINITION.match(item):
+                    yield from _term([defined[1]], line)
+
+
+def _term(cells: Sequence[str], line: int) -> Iterator[Term]:
+    names = (name.strip(_MARKUP) for cell in cells for name in _NAME_BORDER.split(cell))
+    if named := tuple(name for name in names if name):
+        yield Term(named, line)
+
+
+def _code(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in blocks:
+        if block.kind in _CODE:
+            yield block
+        yield from _code(block.children)
+
+
+def _blank(text: list[str], start: int, end: int) -> None:
+    text[start:end] = ["\n" if character == "\n" else " " for character in text[start:end]]

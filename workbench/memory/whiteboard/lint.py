@@ -1,0 +1,194 @@
+"""Looks over a set of whiteboard pages: what is not linked, too old, or has no card. Reports, never repairs.
+
+Rules are literal: exact ids, exact titles, the glossary, dates that are written down. What a model would have to judge
+is reported as not checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+
+from workbench.core.resource import Status
+from workbench.markdown.cards import Card, read_page
+from workbench.markdown.errors import UnreadableSource
+from workbench.markdown.mentions import Prose, Term, find_mention, glossary_terms, links_in, read_prose
+from workbench.memory.whiteboard.places import is_archive
+from workbench.memory.whiteboard.report import Check, Coverage, Finding, LintReport, LintRule
+
+STALE_DAYS = 30
+LEAST_CARDS_FOR_A_TERM = 2
+_DATED = re.compile(
+    r"^[\s>*_-]*(?:date|updated|checked|日期|更新|核对)[*_]*\s*[:：][\s*_]*(\d{4}-\d{2}-\d{2})\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LintInput:
+    """What a lint reads, by source_ref. others: sources that are no pages; glossaries: those that define terms.
+
+    status: of a card by its id.
+    """
+
+    pages: Mapping[str, bytes]
+    others: Mapping[str, bytes] = field(default_factory=dict)
+    glossaries: frozenset[str] = frozenset()
+    status: Callable[[str], Status] = lambda _: Status.CURRENT
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """A card as the rules see it. text: its prose; links: what it refers to; dated: the day it was last cared for."""
+
+    page: str
+    card: Card
+    text: str
+    links: frozenset[str]
+    dated: date | None
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset({self.card.card_id, self.card.title})
+
+    def finding(self, rule: LintRule, message: str, lines_below: int = 0) -> Finding:
+        line = self.card.span.line_start + lines_below
+        return Finding(rule=rule, page=self.page, card=self.card.card_id, line=line, message=message)
+
+
+def lint(given: LintInput, today: date, stale_days: int = STALE_DAYS) -> LintReport:
+    """The report. A page or source that cannot be read is skipped and named; no order of the input matters."""
+    prose, skipped = _read({**given.others, **given.pages})
+    live = [page for page in sorted(given.pages) if page in prose and not is_archive(page)]
+    archives = [page for page in sorted(given.pages) if page in prose and is_archive(page)]
+    cards = [card for page in live for card in _cards(page, given.pages[page], prose[page])]
+    known = cards + [card for page in archives for card in _cards(page, given.pages[page], prose[page])]
+    glossaries = sorted(given.glossaries & prose.keys())
+    terms = [term for page in glossaries for term in glossary_terms(prose[page])]
+    findings = [
+        *_orphans(cards, _links_outside_cards(prose, cards)),
+        *_stale(cards, given.status, today - timedelta(days=stale_days)),
+        *_missing_cards(cards, known, terms),
+        *_missing_links(cards),
+    ]
+    findings.sort(key=lambda one: (one.page, one.line, one.rule, one.message))
+    coverage = Coverage(
+        pages=tuple(live),
+        cards=len(cards),
+        undated=sum(card.dated is None for card in cards),
+        archive_pages=tuple(archives),
+        linking_sources=len(prose.keys() - given.pages.keys()),
+        glossaries=tuple(glossaries),
+        terms=len(terms),
+        skipped=tuple(skipped),
+    )
+    return LintReport(findings=tuple(findings), checks=tuple(_checks(findings, coverage)), coverage=coverage)
+
+
+def _read(sources: Mapping[str, bytes]) -> tuple[dict[str, Prose], list[str]]:
+    prose: dict[str, Prose] = {}
+    skipped = []
+    for source_ref in sorted(sources):
+        try:
+            prose[source_ref] = read_prose(sources[source_ref])
+        except UnreadableSource as error:
+            skipped.append(f"{source_ref}: {error.reason}")
+    return prose, skipped
+
+
+def _cards(page: str, raw: bytes, prose: Prose) -> Iterator[_Looked]:
+    fields = prose.fields
+    of_page = _newest([fields.get("updated") or fields.get("date", "")])
+    for card in read_page(raw).cards:
+        text = prose.lines(card.span.line_start, card.span.line_end)
+        yield _Looked(page, card, text, links_in(text), _newest(_DATED.findall(text)) or of_page)
+
+
+def _newest(texts: list[str]) -> date | None:
+    days = []
+    for text in texts:
+        try:
+            days.append(date.fromisoformat(text[:10]))
+        except ValueError:
+            continue
+    return max(days, default=None)
+
+
+def _links_outside_cards(prose: Mapping[str, Prose], cards: list[_Looked]) -> frozenset[str]:
+    """What is linked to from sources that are no pages, and from the text of pages around their cards."""
+    inside: dict[str, list[Card]] = {}
+    for looked in cards:
+        inside.setdefault(looked.page, []).append(looked.card)
+    links: set[str] = set()
+    for page, body in prose.items():
+        lines = body.text.split("\n")
+        for card in inside.get(page, ()):
+            first, last = card.span.line_start - 1, card.span.line_end
+            lines[first:last] = [""] * (last - first)
+        links |= links_in("\n".join(lines))
+    return frozenset(links)
+
+
+def _orphans(cards: list[_Looked], outside: frozenset[str]) -> Iterator[Finding]:
+    """Cards that nothing links to; a link to oneself is none."""
+    linked_from: dict[str, set[int]] = {}
+    for number, card in enumerate(cards):
+        for target in card.links:
+            linked_from.setdefault(target, set()).add(number)
+    for number, card in enumerate(cards):
+        inbound = set().union(*(linked_from.get(name, ()) for name in card.names)) - {number}
+        if not inbound and not card.names & outside:
+            yield card.finding(LintRule.ORPHAN, "nothing links to this card by its id or its title")
+
+
+def _stale(cards: list[_Looked], status: Callable[[str], Status], oldest: date) -> Iterator[Finding]:
+    for card in cards:
+        now = status(card.card.card_id)
+        if now is not Status.CURRENT:
+            yield card.finding(LintRule.STALE, f"the card is {now} and still stands on the page")
+        if card.dated is not None and card.dated < oldest:
+            yield card.finding(LintRule.STALE, f"dated {card.dated}, older than {oldest}")
+
+
+def _missing_cards(cards: list[_Looked], known: list[_Looked], terms: list[Term]) -> Iterator[Finding]:
+    """Terms that several cards use while no card's id or title names them. The place is the first use."""
+    titles = [text.casefold() for card in known for text in card.names]
+    bodies = [card.text.casefold() for card in cards]
+    for term in terms:
+        names = [name.casefold() for name in term.names]
+        if any(find_mention(name, title) is not None for name in names for title in titles):
+            continue
+        uses = [
+            (card, body.count("\n", 0, min(found)))
+            for card, body in zip(cards, bodies, strict=True)
+            if (found := [at for name in names if (at := find_mention(name, body)) is not None])
+        ]
+        if len(uses) >= LEAST_CARDS_FOR_A_TERM:
+            (first, lines_below), users = uses[0], ", ".join(card.card.card_id for card, _ in uses)
+            message = f"the term {' / '.join(term.names)} has no card and is used by {users}"
+            yield first.finding(LintRule.MISSING_CARD, message, lines_below)
+
+
+def _missing_links(cards: list[_Looked]) -> Iterator[Finding]:
+    for card in cards:
+        for other in cards:
+            if other.names & card.names or other.names & card.links:
+                continue
+            at = find_mention(other.card.title, card.text) if other.card.title else None
+            if at is not None:
+                message = f"names {other.card.title} and has no link to [[{other.card.card_id}]]"
+                yield card.finding(LintRule.MISSING_LINK, message, card.text.count("\n", 0, at))
+
+
+def _checks(findings: list[Finding], coverage: Coverage) -> Iterator[Check]:
+    notes = {
+        LintRule.STALE: f"{coverage.undated} of {coverage.cards} cards have no date and cannot be too old",
+        LintRule.MISSING_CARD: f"{coverage.terms} terms of {len(coverage.glossaries)} glossaries",
+        LintRule.CONTRADICTION: "needs a model, and none was asked",
+    }
+    for rule in LintRule:
+        checked = rule is not LintRule.CONTRADICTION
+        count = sum(finding.rule is rule for finding in findings) if checked else None
+        yield Check(rule=rule, checked=checked, findings=count, note=notes.get(rule, ""))
