@@ -20,40 +20,41 @@ from tqdm import tqdm
 from workbench.app import Home, Project
 from workbench.core.activation import ActivationRequest
 from workbench.core.run import Trace
-from workbench.evaluation.beir import BeirSet, Question, read_beir, write_memory
 from workbench.evaluation.benchmark import Variant, resource_order, variant_order
+from workbench.evaluation.importers.beir import read_beir
+from workbench.evaluation.importers.memory_files import folder_name, write_memory
+from workbench.evaluation.importers.parsed import Findings, ParsedSet, Question
 from workbench.evaluation.metrics import METRICS, score_orders
 from workbench.views.progress import bars
 
 Orders = dict[Variant, dict[str, tuple[str, ...]]]
 
 
-def measure(home: Home, beir: BeirSet) -> dict[str, Any]:
+def measure(home: Home, beir: ParsedSet) -> dict[str, Any]:
     """The means of one set: variant -> metric, beside the counts, the digest and the zero-hit rate."""
     orders: Orders = {variant: {} for variant in Variant}
-    answered = [question for question in beir.questions if question.relevant]
-    for scope, documents, questions in beir.scopes():
-        root = home.folder / "sets" / beir.name / (scope or "all")
-        names = write_memory(documents, root)
+    relevant: dict[str, set[str]] = {}
+    for scope in beir.scopes:
+        root = home.folder / "sets" / beir.name / folder_name(scope.name)
+        names = write_memory(scope.documents, root, Findings())
         project = home.project(root)
         with bars() as advance:
             project.refresh(progress=advance)
-        for question in tqdm([one for one in questions if one.relevant], desc=beir.name, file=sys.stderr):
+        for question in tqdm([one for one in scope.questions if one.evidence], desc=beir.name, file=sys.stderr):
+            relevant[question.query_id] = {target.document_id for target in question.evidence}
             _collect(orders, question, _activate(project, question), names)
-    relevant = {question.query_id: set(question.relevant) for question in answered}
     means = {
         str(variant): {metric: fmean(scores.values()) for metric, scores in score_orders(relevant, lists).items()}
         for variant, lists in orders.items()
         if any(lists.values())
     }
-    empty = sum(not orders[Variant.RRF][question.query_id] for question in answered) / len(answered)
     return {
         "set": beir.name,
         "digest": beir.digest,
-        "documents": len(beir.documents),
-        "queries": len(answered),
+        "documents": len({document.document_id for scope in beir.scopes for document in scope.documents}),
+        "queries": len(relevant),
         "means": means,
-        "zero_hit": empty,
+        "zero_hit": sum(not orders[Variant.RRF][query] for query in relevant) / len(relevant),
     }
 
 

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
 from tests.evaluation.recorded import candidate
-from workbench.core.errors import InputError
-from workbench.core.resource import Layer
 from workbench.core.run import RecalledUnit, Trace
-from workbench.evaluation.beir import read_beir, write_memory
 from workbench.evaluation.benchmark import Variant, resource_order, variant_order
-from workbench.markdown.source import parse_source
 
 TRACE = Trace(
     candidates=(
@@ -45,45 +38,3 @@ def test_a_resource_stands_where_its_first_unit_stands() -> None:
     units = [candidate(1), candidate(2, resource_id="notes/1.md"), candidate(3)]
 
     assert resource_order(units) == ("notes/1.md", "notes/3.md")
-
-
-def _write_set(folder: Path, documents: list[dict[str, str]]) -> Path:
-    folder.mkdir(parents=True)
-    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, documents)), encoding="utf-8")
-    (folder / "queries.jsonl").write_text('{"id": "q", "text": "where?", "scope": "s1"}\n', encoding="utf-8")
-    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\td1\t1\nq\td2\t0\n", encoding="utf-8")
-    return folder
-
-
-def test_a_set_becomes_files_of_its_scope_with_their_titles(tmp_path: Path) -> None:
-    rows = [
-        {"id": "d1", "path": "a/1.md", "title": "Yes: a #title", "text": "Body", "scope": "s1"},
-        {"id": "d2", "path": "a/2.md", "title": "Two", "text": "---\ntitle: Own\n---\nBody", "scope": "s1"},
-        {"id": "d3", "path": "a/3.md", "title": "", "text": "Other", "scope": "s2"},
-    ]
-    beir = read_beir(_write_set(tmp_path / "set", rows))
-    ((scope, documents, questions),) = beir.scopes()
-
-    names = write_memory(documents, tmp_path / "memory")
-
-    assert (scope, names, questions[0].relevant) == ("s1", {"a/1.md": "d1", "a/2.md": "d2"}, {"d1"})
-    titles = [
-        parse_source(path, Layer.PROJECT, (tmp_path / "memory" / path).read_bytes()).entries[0].title for path in names
-    ]
-    assert titles == ["Yes: a #title", "Own"]
-
-
-@pytest.mark.field(141)
-def test_a_folder_that_is_no_set_is_an_error_and_no_table_of_zeros(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"corpus\.jsonl.* is missing"):
-        read_beir(tmp_path)
-
-
-def test_a_document_that_leads_out_of_the_memory_is_refused(tmp_path: Path) -> None:
-    rows = [{"id": "d1", "path": "../out.md", "title": "", "text": "Body", "scope": "s1"}]
-    ((_, documents, _),) = read_beir(_write_set(tmp_path / "set", rows)).scopes()
-
-    with pytest.raises(InputError, match="leads out"):
-        write_memory(documents, tmp_path / "memory")
-
-    assert not (tmp_path / "out.md").exists()

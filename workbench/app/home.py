@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.app.parts import HomeParts
 from workbench.app.project import Project
 from workbench.app.selection import Selection, select
+from workbench.core.progress import Progress, no_progress
 from workbench.core.settings import home_folder, load_settings
 from workbench.storage.files import owner_only_folder
+
+if TYPE_CHECKING:
+    from workbench.evaluation.judged import JudgedRun
+    from workbench.evaluation.replay import ReplayConfig
+    from workbench.evaluation.sets import ImportedSet, SetFormat
+    from workbench.evaluation.warm import WarmLatency
 
 
 class Home(HomeParts):
@@ -35,3 +42,33 @@ class Home(HomeParts):
     ) -> Selection:
         """The cases of an imported set, some by id, or all of a project. Raises: as `select`."""
         return select(self, set_name, case_ids, project)
+
+    def import_set(
+        self,
+        form: SetFormat,
+        path: Path,
+        *,
+        name: str | None = None,
+        memory: Path | None = None,
+        progress: Progress = no_progress,
+    ) -> ImportedSet:
+        """Bring an evaluation set in, as projects with cases. Raises: as `app.sets.import_set`."""
+        from workbench.app.sets import import_set
+
+        return import_set(self, form, path, name=name, memory=memory, progress=progress)
+
+    def replay(
+        self, selection: Selection, config: ReplayConfig, progress: Progress = no_progress
+    ) -> Iterator[JudgedRun]:
+        """The ready cases of a selection, each retrieved anew over its frozen corpus. Raises: as `app.replaying`."""
+        from workbench.app.replaying import replayed
+
+        return replayed(self, selection, config, progress)
+
+    def warm_latency(
+        self, selection: Selection, config: ReplayConfig, repeats: int, progress: Progress = no_progress
+    ) -> WarmLatency:
+        """The isolated warm benchmark over a selection's frozen corpora. Raises: as `app.replaying`."""
+        from workbench.app.replaying import warm_latency
+
+        return warm_latency(self, selection, config, repeats, progress)

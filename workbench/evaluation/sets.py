@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -19,6 +20,15 @@ RECORD = "set.json"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
+class SetFormat(StrEnum):
+    """What can be imported."""
+
+    BEIR = "beir"
+    LOCOMO = "locomo"
+    QUESTIONS = "questions"
+    FIXTURE = "fixture"
+
+
 class ImportedSet(Wire):
     """One imported set. digest: sha256 of what was imported; cases: case ids in the set's order.
 
@@ -26,7 +36,7 @@ class ImportedSet(Wire):
     """
 
     name: str
-    format: str
+    format: SetFormat
     digest: str
     project_ids: tuple[str, ...]
     roots: tuple[str, ...]
@@ -55,23 +65,34 @@ def set_folder(home: Path, name: str) -> Path:
 
 def list_sets(home: Path) -> tuple[ImportedSet, ...]:
     """All imported sets, by name. Raises: `StorageError("store_damaged")` for a record that cannot be read."""
-    names = sorted(record.parent.name for record in (home / "sets").glob(f"*/{RECORD}"))
-    return tuple(read_set(home, name) for name in names)
+    return tuple(read_set(home, name) for name in _names(home))
+
+
+def find_set(home: Path, name: str) -> ImportedSet | None:
+    """The set of this name, or None. Raises: as `set_folder` and `list_sets`."""
+    record = set_folder(home, name) / RECORD
+    try:
+        return ImportedSet.model_validate_json(record.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as error:
+        raise StorageError("store_damaged", f"{record} is not readable; move it away and import again.") from error
 
 
 def read_set(home: Path, name: str) -> ImportedSet:
     """The set of this name. Raises: `InputError("invalid_argument")` when there is none; as `list_sets`."""
-    record = set_folder(home, name) / RECORD
-    try:
-        return ImportedSet.model_validate_json(record.read_bytes())
-    except FileNotFoundError as error:
-        known = ", ".join(sorted(one.parent.name for one in (home / "sets").glob(f"*/{RECORD}"))) or "none yet"
-        raise InputError("invalid_argument", f"No imported set is called {name}; known are: {known}.") from error
-    except (OSError, ValidationError) as error:
-        raise StorageError("store_damaged", f"{record} is not readable; import the set again.") from error
+    found = find_set(home, name)
+    if found is None:
+        known = ", ".join(_names(home)) or "none yet"
+        raise InputError("invalid_argument", f"No imported set is called {name}; known are: {known}.")
+    return found
 
 
 def write_set(home: Path, imported: ImportedSet) -> None:
     """Make the record of a set, in place of an earlier one."""
     folder = owner_only_folder(set_folder(home, imported.name))
     atomic_write(folder / RECORD, (imported.model_dump_json(indent=1) + "\n").encode("utf-8"), durable=True)
+
+
+def _names(home: Path) -> list[str]:
+    return sorted(record.parent.name for record in (home / "sets").glob(f"*/{RECORD}"))

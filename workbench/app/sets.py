@@ -1,0 +1,161 @@
+"""Imports a set: writes its memories, indexes them, asks every question as any caller would, and confirms its evidence.
+
+Every question has a request key of its own, made from the set's digest and its id: what is there already is not asked
+again, so that an import can be repeated, and one that was interrupted goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.app.project import Project
+from workbench.core.activation import ActivationRequest
+from workbench.core.case import CaseState
+from workbench.core.errors import InputError, StorageError
+from workbench.core.hashing import digest
+from workbench.core.limits import resolve_limits
+from workbench.core.progress import Progress, no_progress
+from workbench.core.text import clean_text
+from workbench.evaluation.importers.evidence import EvidenceFinder
+from workbench.evaluation.importers.memory_files import folder_name, write_memory
+from workbench.evaluation.importers.parsed import Findings, ParsedSet, Question, SetScope
+from workbench.evaluation.sets import ImportedSet, SetFormat, find_set, set_folder, write_set
+
+if TYPE_CHECKING:
+    from workbench.app.parts import HomeParts
+
+_NO_NAME = re.compile(r"[^a-z0-9._-]+")
+
+
+def import_set(
+    home: HomeParts,
+    form: SetFormat,
+    path: Path,
+    *,
+    name: str | None = None,
+    memory: Path | None = None,
+    progress: Progress = no_progress,
+) -> ImportedSet:
+    """Import a set of another maker, or questions about the memory root `memory`. Importing it again changes nothing.
+
+    progress: the phases of an index build, and `cases` in questions. Raises: `InputError("invalid_argument")` for a
+    set that cannot be used, with all findings, or when another set has this name; as `Project.refresh` and `activate`.
+    """
+    parsed = _read(form, path)
+    name = name or _name_of(parsed.name)
+    known = find_set(home.folder, name)
+    if known is not None and known.digest != parsed.digest:
+        raise InputError("invalid_argument", f"Another set is called {name} here; choose a name with --name.")
+    return _Import(home, parsed, name, memory, progress).run()
+
+
+class _Import:
+    """One import: what all of its scopes share."""
+
+    def __init__(self, home: HomeParts, parsed: ParsedSet, name: str, memory: Path | None, progress: Progress) -> None:
+        self._home, self._parsed, self._name, self._memory, self._progress = home, parsed, name, memory, progress
+        self._findings = Findings()
+        self._total, self._done = sum(len(scope.questions) for scope in parsed.scopes), 0
+
+    def run(self) -> ImportedSet:
+        cases: dict[str, None] = {}
+        projects: dict[str, Project] = {}
+        for scope in self._parsed.scopes:
+            project, finder = self._open(scope)
+            projects[project.project_id] = project
+            cases.update(dict.fromkeys(self._cases(scope, project, finder)))
+        imported = ImportedSet(
+            name=self._name,
+            format=self._parsed.format,
+            digest=self._parsed.digest,
+            project_ids=tuple(projects),
+            roots=tuple(str(project.root) for project in projects.values()),
+            cases=tuple(cases),
+            findings=(*self._parsed.findings, *self._findings.all()),
+        )
+        write_set(self._home.folder, imported)
+        return imported
+
+    def _open(self, scope: SetScope) -> tuple[Project, EvidenceFinder]:
+        """The indexed memory of a scope, and what finds evidence in it."""
+        if self._memory is not None:
+            project = Project(self._home, self._memory)
+            project.refresh(progress=self._progress)
+            resources = {resource_id: resource_id for resource_id, _ in _indexed(project)}
+            return project, EvidenceFinder({}, resources, self._findings)
+        root = set_folder(self._home.folder, self._name) / folder_name(scope.name)
+        documents = write_memory(scope.documents, root, self._findings, self._progress)
+        project = Project(self._home, root)
+        project.refresh(progress=self._progress)
+        by_id = {document.document_id: document for document in scope.documents}
+        return project, EvidenceFinder(by_id, self._resources(project, documents), self._findings)
+
+    def _resources(self, project: Project, documents: Mapping[str, str]) -> dict[str, str]:
+        """document id -> resource id, for every document whose file is exactly one resource."""
+        indexed = _indexed(project)
+        counts = Counter(path for _, path in indexed)
+        for path, document_id in documents.items():
+            if counts[path] != 1:
+                self._findings.add(f"document {document_id!r}", f"its file is {counts[path]} resources instead of one")
+        return {documents[path]: resource_id for resource_id, path in indexed if counts[path] == 1}
+
+    def _cases(self, scope: SetScope, project: Project, finder: EvidenceFinder) -> list[str]:
+        known = {case.request_key: case for case in self._home.cases.list((project.project_id,))}
+        cases = []
+        for question in scope.questions:
+            key = digest(["import-1", self._parsed.digest, question.query_id])
+            case = known.get(key)
+            if case is not None and case.state is not CaseState.DRAFT:
+                cases.append(case.case_id)
+            elif finder.knows(question) and (text := self._text(question)):
+                case_id = case.case_id if case else self._home.cases.create(self._ask(project, text, key)).case_id
+                cases.append(self._confirm(case_id, question, finder))
+            self._done += 1
+            self._progress("cases", self._done, self._total)
+        return cases
+
+    def _text(self, question: Question) -> str:
+        """The query as it can be asked; empty, with a finding, when nothing is left of it."""
+        text, most = clean_text(question.text).strip(), resolve_limits(self._home.settings.limits).query_chars
+        if not text:
+            self._findings.add(f"question {question.query_id!r}", "it is empty and left out")
+        if len(text) > most:
+            self._findings.add(f"question {question.query_id!r}", f"its {len(text)} characters are cut to {most}")
+        return text[:most].strip()
+
+    def _ask(self, project: Project, text: str, key: str) -> str:
+        result = project.activate(ActivationRequest(query=text, request_key=key))
+        if result.run_id is None:
+            raise StorageError("home_unwritable", "A run could not be recorded, the log says why; import again.")
+        return result.run_id
+
+    def _confirm(self, case_id: str, question: Question, finder: EvidenceFinder) -> str:
+        case = self._home.cases.get(case_id)
+        if question.evidence:
+            self._home.cases.confirm(case_id, finder.refs(question, self._home.cases.frozen(case)))
+        else:
+            self._home.cases.resolve(case_id, case.version, (), none_matched=True)
+        return case_id
+
+
+def _read(form: SetFormat, path: Path) -> ParsedSet:
+    from workbench.evaluation.importers.beir import read_beir
+    from workbench.evaluation.importers.locomo import read_locomo
+    from workbench.evaluation.importers.questions import read_questions
+
+    readers = {SetFormat.BEIR: read_beir, SetFormat.LOCOMO: read_locomo, SetFormat.QUESTIONS: read_questions}
+    return readers[form](path.expanduser().absolute())
+
+
+def _indexed(project: Project) -> list[tuple[str, str]]:
+    """(resource id, path) of everything that the project's head holds."""
+    with project.index.reader() as reader:
+        return [(row[0], row[5]) for row in reader.corpus()]
+
+
+def _name_of(name: str) -> str:
+    return _NO_NAME.sub("-", name.lower()).strip("-._")[:64] or "set"

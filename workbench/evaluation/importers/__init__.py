@@ -1,0 +1,1 @@
+"""Evaluation sets of other makers, and this project's own questions, as one shape."""
