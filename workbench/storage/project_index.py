@@ -41,6 +41,11 @@ ORDER BY revision_id DESC LIMIT 1
 """
 
 
+def index_path(home: Path, project_id: str) -> Path:
+    """Where the index of a project lies under `home`, whether it has been made or not."""
+    return home / "projects" / project_id / "index.db"
+
+
 class ProjectIndex:
     """The index of a project under `home`; opening it makes or migrates the database.
 
@@ -49,8 +54,8 @@ class ProjectIndex:
 
     def __init__(self, home: Path, project_id: str) -> None:
         self.project_id = project_id
-        self.folder = home / "projects" / project_id
-        self.path = self.folder / "index.db"
+        self.path = index_path(home, project_id)
+        self.folder = self.path.parent
         self._idle: list[sqlite3.Connection] = []
         self._open_or_replace()
         self._end_interrupted()

@@ -1,0 +1,109 @@
+"""Wiring of a replay: its models by name, its index in a folder of its own, one replay of a project at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from workbench.app.engines import NO_MODEL
+from workbench.core.errors import NotReady
+from workbench.core.limits import resolve_limits
+from workbench.core.progress import Progress
+from workbench.evaluation.judged import JudgedRun, ready_cases
+from workbench.evaluation.replay import ReplayConfig, ReplayCorpus, Setting, plan_replay, replay
+from workbench.evaluation.sets import Selection
+from workbench.evaluation.warm import WarmClock, WarmLatency
+from workbench.index.borrowing import BorrowingEmbedder
+from workbench.storage.locks import exclusive
+from workbench.storage.project_index import ProjectIndex, index_path
+
+if TYPE_CHECKING:
+    from workbench.app.parts import HomeParts
+    from workbench.models.base import Reranker
+
+REPLAYS = "replay"
+"""The folder in a home, laid out like a home, of the indexes that replays walk; it may be deleted at any time."""
+
+
+Planned = tuple[tuple[str, tuple[ReplayCorpus, ...]], ...]
+"""Project ids with the corpora to walk."""
+
+
+def replayed(home: HomeParts, selection: Selection, config: ReplayConfig, progress: Progress) -> Iterator[JudgedRun]:
+    """The ready cases of a selection, project by project, each retrieved anew with this configuration.
+
+    Raises, at once: `limits_invalid`; `model_unknown`, `model_missing` or `model_invalid`; `run_corpus_incomplete`.
+    Then as `evaluation.replay`, and `index_busy` while another replay of a project runs.
+    """
+    setting = _setting(home, config)
+    projects = _planned(home, selection, progress)
+
+    def runs() -> Iterator[JudgedRun]:
+        for project_id, corpora in projects:
+            with _replay_index(home, project_id) as index:
+                yield from replay(index, _borrowing(home, project_id, setting), corpora, progress)
+
+    return runs()
+
+
+def warm_latency(
+    home: HomeParts, selection: Selection, config: ReplayConfig, repeats: int, progress: Progress
+) -> WarmLatency:
+    """How long the cases of a selection take once all is warm, with nothing else in this process. Raises: as above."""
+    setting, clock = _setting(home, config), WarmClock(repeats)
+    for project_id, corpora in _planned(home, selection, progress):
+        with _replay_index(home, project_id) as index:
+            clock.measure(index, _borrowing(home, project_id, setting), corpora, progress)
+    return clock.latency()
+
+
+def _planned(home: HomeParts, selection: Selection, progress: Progress) -> Planned:
+    case_ids = ready_cases(home.store, selection.project_ids, selection.case_ids)
+    corpora = plan_replay(home.cases, home.history, case_ids, progress)
+    by_project = groupby(corpora, lambda one: one.project_id)
+    return tuple((project_id, tuple(of_project)) for project_id, of_project in by_project)
+
+
+def _setting(home: HomeParts, config: ReplayConfig) -> Setting:
+    """The configuration over the home's settings, with its models opened: one that is not there is an error."""
+    settings = home.settings
+    resolve_limits({**settings.limits, **config.limits})
+    reranks = settings.cross_encoder if config.cross_encoder is None else config.cross_encoder
+    return Setting(
+        home.engines.open(config.engine or settings.engine),
+        _reranker(home, config.reranker or settings.reranker) if reranks else None,
+        config.lexical or settings.lexical,
+        settings.limits,
+        config.limits,
+    )
+
+
+def _borrowing(home: HomeParts, project_id: str, setting: Setting) -> Setting:
+    """The setting whose engine takes the vectors that the project's own index has already."""
+    if setting.embedder is None:
+        return setting
+    return setting._replace(embedder=BorrowingEmbedder(setting.embedder, index_path(home.folder, project_id)))
+
+
+@contextmanager
+def _replay_index(home: HomeParts, project_id: str) -> Iterator[ProjectIndex]:
+    """The project's replay index, held against other replays. Raises: `index_busy`."""
+    index = ProjectIndex(home.folder / REPLAYS, project_id)
+    busy = NotReady("index_busy", f"Another replay of {project_id} is under way; try again when it is done.")
+    try:
+        with exclusive(index.folder / "replay.lock", busy):
+            yield index
+    finally:
+        index.close()
+
+
+def _reranker(home: HomeParts, name: str) -> Reranker | None:
+    if name == NO_MODEL:
+        return None
+    if name == home.settings.reranker and home.reranker is not None:
+        return home.reranker
+    from workbench.models.open import open_reranker
+
+    return open_reranker(name, home.models_folder, home.settings.threads)

@@ -1,0 +1,200 @@
+"""Replay: the real pipeline anew over each case's frozen corpus, with any engine, budget or switch.
+
+One index a project walks from corpus to corpus, so that each costs what differs from the one before. It is a cache of
+its own: the project's index, the memory and the history are never written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from time import perf_counter
+from typing import NamedTuple
+
+from pydantic import Field
+
+from workbench.core.activation import ActivationRequest
+from workbench.core.case import Case, EvidenceRef
+from workbench.core.deadline import Deadline
+from workbench.core.errors import ModelError, StorageError
+from workbench.core.limits import resolve_limits
+from workbench.core.progress import Progress, no_progress
+from workbench.core.settings import Lexical
+from workbench.core.wire import Wire
+from workbench.evaluation.cases import CaseBook
+from workbench.evaluation.frozen import FrozenCorpus
+from workbench.evaluation.frozen_snapshot import FrozenSnapshot
+from workbench.evaluation.judged import JudgedRun, RankedUnit
+from workbench.evaluation.runs import RunHistory
+from workbench.index.builder import build_index
+from workbench.memory.state import StateManifest
+from workbench.models.base import Embedder, Reranker
+from workbench.retrieval.answer import Activation
+from workbench.retrieval.degradation import Degraded
+from workbench.retrieval.pipeline import Retriever
+from workbench.storage.project_index import ProjectIndex
+
+PATIENCE_MS = 600_000
+"""Nobody waits for the answer: no stage is to stop early, whatever the machine."""
+
+
+class ReplayConfig(Wire):
+    """What differs from the home's settings and from what the source run asked; null or left out: nothing.
+
+    engine, reranker: as in the settings, `none` for none. limits: laid over those of the home and of the source run.
+    """
+
+    engine: str | None = None
+    lexical: Lexical | None = None
+    cross_encoder: bool | None = None
+    reranker: str | None = None
+    limits: dict[str, int] = Field(default_factory=dict)
+
+
+class Setting(NamedTuple):
+    """The configuration with its models opened. home_limits: those of the home; limits: those of the replay."""
+
+    embedder: Embedder | None
+    reranker: Reranker | None
+    lexical: Lexical
+    home_limits: Mapping[str, int]
+    limits: Mapping[str, int]
+
+
+class ReplayCase(NamedTuple):
+    """A ready case and what its source run asked."""
+
+    case: Case
+    request: ActivationRequest
+
+
+class ReplayCorpus(NamedTuple):
+    """One frozen corpus and the cases to be asked there."""
+
+    project_id: str
+    corpus: FrozenCorpus
+    cases: tuple[ReplayCase, ...]
+
+
+Ask = Callable[[ReplayCase], tuple[Activation, int]]
+"""One activation over the corpus that the index holds now, and the microseconds that it took."""
+
+
+def plan_replay(
+    book: CaseBook, history: RunHistory, case_ids: Sequence[str], progress: Progress = no_progress
+) -> tuple[ReplayCorpus, ...]:
+    """The corpora of these cases in their order; cases of one corpus that follow each other share it.
+
+    Every body is read and checked before anything is replayed. progress: phase `verify` in corpora.
+    Raises: `StorageError("run_corpus_incomplete")` with every resource that cannot be read, and the case that needs it.
+    """
+    asked = [(case, history.asked(case.run_id)) for case in map(book.get, case_ids)]
+    corpora = []
+    for (project_id, _), group in groupby(asked, lambda one: (one[0].project_id, one[1].manifest)):
+        cases = tuple(ReplayCase(case, run.request) for case, run in group)
+        corpora.append(ReplayCorpus(project_id, book.frozen(cases[0].case), cases))
+    if findings := list(_unreadable(corpora, progress)):
+        message = f"{len(findings)} bodies of the chosen cases cannot be read, the first: {findings[0]}"
+        raise StorageError("run_corpus_incomplete", f"{message}. Leave out the cases that need them.", detail=findings)
+    return tuple(corpora)
+
+
+def replay(
+    index: ProjectIndex, setting: Setting, corpora: Sequence[ReplayCorpus], progress: Progress = no_progress
+) -> Iterator[JudgedRun]:
+    """The cases of one project in order, each retrieved anew. progress: those of the builds, and `replay` in cases.
+
+    Raises: as `build_index` and `Retriever.activate`; `ModelError("model_invalid")` when a part of the setting could
+    not serve, since the result would then be judged as what it is not.
+    """
+    total, done = sum(len(one.cases) for one in corpora), 0
+    for one, ask in walk(index, setting, corpora, progress):
+        hashes = {entry.resource_id: entry.resource_hash for entry in one.corpus.entries}
+        for case in one.cases:
+            activation, latency_us = ask(case)
+            yield _judged(case.case, activation, hashes, latency_us)
+            done += 1
+            progress("replay", done, total)
+
+
+def walk(
+    index: ProjectIndex, setting: Setting, corpora: Sequence[ReplayCorpus], progress: Progress = no_progress
+) -> Iterator[tuple[ReplayCorpus, Ask]]:
+    """Make each corpus the index's head in turn, and give the way to ask it until the next one."""
+    retriever = Retriever(
+        index,
+        embedder=setting.embedder,
+        reranker=setting.reranker,
+        manifest=StateManifest,  # a frozen corpus holds what was current then
+        lexical=setting.lexical,
+    )
+
+    def ask(case: ReplayCase) -> tuple[Activation, int]:
+        limits = resolve_limits({**setting.home_limits, **case.request.limits, **setting.limits})
+        request = case.request.model_copy(update={"verify": False})
+        started = perf_counter()
+        activation = retriever.activate(request, limits, Deadline.after_ms(PATIENCE_MS))
+        latency_us = round((perf_counter() - started) * 1_000_000)
+        _check_served(case.case, setting, activation)
+        return activation, latency_us
+
+    for one in corpora:
+        snapshot = FrozenSnapshot(one.project_id, one.corpus, index.stamps())
+        trigram = setting.lexical is Lexical.CONTRACT
+        build_index(index, snapshot, setting.embedder, trigram=trigram, progress=progress)
+        yield one, ask
+
+
+def _unreadable(corpora: Sequence[ReplayCorpus], progress: Progress) -> Iterator[str]:
+    """Every body that is missing or damaged, each read once, with the first case that needs it."""
+    seen: set[str] = set()
+    for done, one in enumerate(corpora, start=1):
+        for entry in one.corpus.entries:
+            if entry.resource_hash not in seen:
+                seen.add(entry.resource_hash)
+                try:
+                    one.corpus.read(entry.resource_id)
+                except StorageError as error:
+                    yield f"case {one.cases[0].case.case_id}: {entry.resource_id}: {error.message}"
+        progress("verify", done, len(corpora))
+
+
+def _check_served(case: Case, setting: Setting, activation: Activation) -> None:
+    expected = {Degraded.RERANK_LANGUAGE} | (set() if setting.embedder else {Degraded.DENSE_UNAVAILABLE})
+    for note in activation.result.degradations:
+        if note.code not in expected:
+            message = f"The case {case.case_id} was not retrieved as set ({note.code}: {note.detail})"
+            raise ModelError("model_invalid", f"{message}; see `workbench doctor`.", stage="replay")
+
+
+def _judged(case: Case, activation: Activation, corpus: Mapping[str, str], latency_us: int) -> JudgedRun:
+    trace, result = activation.trace, activation.result
+    candidates = (
+        RankedUnit(
+            one.unit_key,
+            one.resource_id,
+            one.resource_hash,
+            one.exact_rank,
+            one.bm25_rank,
+            one.vector_rank,
+            one.rrf_rank,
+            one.rerank_rank,
+        )
+        for one in trace.candidates
+    )
+    fused_out = (
+        RankedUnit(one.unit_key, one.resource_id, None, one.exact_rank, one.bm25_rank, one.vector_rank)
+        for one in trace.fused_out
+    )
+    return JudgedRun(
+        case_id=case.case_id,
+        run_id=case.run_id,
+        project_id=case.project_id,
+        query=case.query,
+        evidence=tuple(EvidenceRef(resource_id=one.resource_id, unit_key=one.unit_key) for one in case.evidence),
+        ranked=(*candidates, *fused_out),
+        fragments=tuple((one.unit_key, one.resource_id) for one in result.fragments),
+        corpus=corpus,
+        latency_us=latency_us,
+        engine=result.index.engine,
+    )

@@ -1,0 +1,90 @@
+"""The isolated warm benchmark: every query of the cases again and again, in one process that does nothing else."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from workbench.core.errors import InputError
+from workbench.core.progress import Progress, no_progress
+from workbench.core.wire import Wire
+from workbench.evaluation.replay import ReplayCorpus, Setting, walk
+from workbench.storage.project_index import ProjectIndex
+
+
+class Percentiles(Wire):
+    """The time, in microseconds, within which half and 95 % of the answers were there."""
+
+    p50_us: int
+    p95_us: int
+
+
+class WarmLatency(Wire):
+    """Counted are cases × repeats answers; a first round over each corpus warms up and is not counted.
+
+    corpora: frozen corpora; resources: of the smallest and of the largest one. engine: None without one; reranked:
+    whether a cross-encoder was asked. whole: from request to answer, without the history; stages: parts of it.
+    """
+
+    repeats: int
+    cases: int
+    corpora: int
+    resources: tuple[int, int]
+    engine: str | None
+    reranked: bool
+    whole: Percentiles
+    stages: dict[str, Percentiles]
+
+
+class WarmClock:
+    """Gathers the times of one setting over any number of projects. repeats: counted rounds, at least 1."""
+
+    def __init__(self, repeats: int) -> None:
+        if repeats < 1:
+            raise InputError("invalid_argument", f"Repeat each query at least once, not {repeats} times.")
+        self._repeats = repeats
+        self._whole: list[int] = []
+        self._stages: defaultdict[str, list[int]] = defaultdict(list)
+        self._sizes: list[int] = []
+        self._setting: Setting | None = None
+
+    def measure(
+        self, index: ProjectIndex, setting: Setting, corpora: Sequence[ReplayCorpus], progress: Progress = no_progress
+    ) -> None:
+        """Ask all cases in rounds, so that drift of the machine meets them alike. progress: `warm` in answers."""
+        total, done = sum(len(one.cases) for one in corpora) * (self._repeats + 1), 0
+        self._setting = setting
+        for one, ask in walk(index, setting, corpora, progress):
+            self._sizes.append(len(one.corpus.entries))
+            for number in range(self._repeats + 1):
+                for case in one.cases:
+                    activation, latency_us = ask(case)
+                    if number > 0:
+                        self._whole.append(latency_us)
+                        for stage, micros in activation.result.stage_us.items():
+                            self._stages[stage].append(micros)
+                    done += 1
+                    progress("warm", done, total)
+
+    def latency(self) -> WarmLatency:
+        """What was measured. Raises: `InputError("case_not_found")` when there was no case to ask."""
+        if not self._whole or self._setting is None:
+            raise InputError("case_not_found", "No case is ready; confirm evidence of one, or import a set.")
+        embedder = self._setting.embedder
+        return WarmLatency(
+            repeats=self._repeats,
+            cases=len(self._whole) // self._repeats,
+            corpora=len(self._sizes),
+            resources=(min(self._sizes), max(self._sizes)),
+            engine=embedder.identity.name if embedder else None,
+            reranked=self._setting.reranker is not None,
+            whole=_percentiles(self._whole),
+            stages={stage: _percentiles(times) for stage, times in self._stages.items()},
+        )
+
+
+def _percentiles(times: Sequence[int]) -> Percentiles:
+    """By nearest rank: each is a time that was measured."""
+    ordered = sorted(times)
+    at = [ordered[-(-len(ordered) * share // 100) - 1] for share in (50, 95)]
+    return Percentiles(p50_us=at[0], p95_us=at[1])
