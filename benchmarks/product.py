@@ -20,6 +20,7 @@ import numpy as np
 
 from benchmarks.peers import FLOATS, WIDTH, Row, SearchText, SearchVector
 from workbench.app import Home, Project
+from workbench.app.engines import Engines
 from workbench.core.activation import ActivationRequest, ActivationResult
 from workbench.core.deadline import Deadline
 from workbench.core.limits import resolve_limits
@@ -83,9 +84,12 @@ class StandInHome(Home):
     paying = False
 
     @cached_property
-    def embedder(self) -> Embedder | None:
-        real = super().embedder
-        return StandIn(real, paying=self.paying) if real is not None else None
+    def engines(self) -> Engines:
+        engines, name = super().engines, self.settings.engine
+        real = engines.get(name)
+        if real is not None:
+            engines.put(name, StandIn(real, paying=self.paying))
+        return engines
 
 
 class PayingHome(StandInHome):

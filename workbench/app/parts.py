@@ -8,9 +8,9 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from workbench.core.errors import ModelError, WorkbenchError
+from workbench.app.engines import NO_MODEL, Engines
+from workbench.core.errors import WorkbenchError
 from workbench.core.limits import resolve_limits
-from workbench.core.resource import Degradation
 from workbench.core.settings import Settings
 from workbench.evaluation.runs import RunHistory
 from workbench.models.base import Embedder, Reranker
@@ -19,8 +19,6 @@ from workbench.storage.central_store import CentralStore
 
 if TYPE_CHECKING:
     from workbench.evaluation.cases import CaseBook
-
-NO_MODEL = "none"
 
 
 class HomeParts:
@@ -33,9 +31,6 @@ class HomeParts:
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder, self.settings = folder, settings
-        self._missing = Degradation(
-            "dense_unavailable", "The settings name no embedding engine; lexical recall goes on."
-        )
 
     @property
     def models_folder(self) -> Path:
@@ -67,17 +62,18 @@ class HomeParts:
         return CaseBook(self.store, self.blobs, self.history)
 
     @cached_property
-    def embedder(self) -> Embedder | None:
-        """The embedding engine of the settings, not loaded yet; None when it is `none` or not installed."""
-        if self.settings.engine == NO_MODEL:
-            return None
-        from workbench.models.open import open_embedder
+    def engines(self) -> Engines:
+        """The embedding engines by name."""
+        return Engines(self.models_folder, self.settings.threads)
 
-        try:
-            return open_embedder(self.settings.engine, self.models_folder, self.settings.threads)
-        except ModelError as error:
-            self._missing = Degradation("dense_unavailable", error.message)
-            return None
+    @property
+    def embedder(self) -> Embedder | None:
+        """The embedding engine of the settings, not loaded yet; None when it is `none` or not installed by now."""
+        return self.engines.get(self.settings.engine)
+
+    @embedder.setter
+    def embedder(self, embedder: Embedder) -> None:
+        self.engines.put(self.settings.engine, embedder)
 
     @cached_property
     def reranker(self) -> Reranker | None:
@@ -87,11 +83,6 @@ class HomeParts:
         from workbench.models.open import open_reranker
 
         return open_reranker(self.settings.reranker, self.models_folder, self.settings.threads)
-
-    @property
-    def degradations(self) -> tuple[Degradation, ...]:
-        """What this home cannot serve, known before any query."""
-        return () if self.embedder is not None else (self._missing,)
 
     def warm(self, *, wait: bool = False) -> None:
         """Load the models in background threads; wait: until they are there. Whoever needs one waits for that load."""

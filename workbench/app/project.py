@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -18,14 +18,16 @@ from workbench.core.errors import InputError, WorkbenchError
 from workbench.core.hashing import sha256_hex
 from workbench.core.limits import Limits, resolve_limits
 from workbench.core.progress import Progress, no_progress
-from workbench.core.resource import Layer, Scope, SnapshotRef
+from workbench.core.resource import Degradation, Layer, Scope, SnapshotRef
 from workbench.core.run import RunError
 from workbench.core.settings import Lexical
 from workbench.memory.manifest import ManifestReader
+from workbench.models.base import Embedder
+from workbench.retrieval.degradation import Degraded
 from workbench.retrieval.pipeline import Retriever
 from workbench.retrieval.query import normal_query
 from workbench.storage.corpus_table import CorpusEntry
-from workbench.storage.index_records import IndexedResource, IndexedUnit
+from workbench.storage.index_records import IndexedResource, IndexedUnit, Revision
 from workbench.storage.project_index import ProjectIndex
 
 if TYPE_CHECKING:
@@ -44,12 +46,28 @@ class Project:
             raise InputError("project_unknown", f"There is no folder {root}; name the folder that holds the memory.")
         self.home, self.root = home, root.expanduser().resolve()
         self.project_id = project_id_of(self.root)
+        self.engine_name = home.settings.engine
         self.known: SnapshotRef | None = None
+        self.refresh_failure: Degradation | None = None
 
     @cached_property
     def index(self) -> ProjectIndex:
         """The project's index database, made on first use."""
         return ProjectIndex(self.home.folder, self.project_id)
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The engine that revisions are built by; None when it is `none` or not installed by now."""
+        return self.home.engines.get(self.engine_name)
+
+    def switch_engine(self, name: str) -> None:
+        """Build by another engine from the next refresh on. Until that is done, the old head answers.
+
+        Under `ready_head` it answers in full, with its own engine; under `latest` by words.
+        Raises: `InputError("model_unknown")`; `ModelError("model_missing" | "model_invalid")`; nothing is changed then.
+        """
+        self.home.engines.open(name)
+        self.engine_name = name
 
     @cached_property
     def manifest(self) -> ManifestReader:
@@ -61,7 +79,7 @@ class Project:
         """The activation pipeline over this project's index."""
         return Retriever(
             self.index,
-            embedder=self.home.embedder,
+            embedder=self.embedder,
             reranker=self.home.reranker,
             manifest=self.manifest,
             lexical=self.home.settings.lexical,
@@ -83,18 +101,25 @@ class Project:
             seen_state_version=self._seen_state_version(),
         )
 
-    def refresh(self, *, freshness: Freshness | None = None, progress: Progress = no_progress) -> BuildReport:
+    def refresh(
+        self,
+        *,
+        freshness: Freshness | None = None,
+        deadline: Deadline | None = None,
+        progress: Progress = no_progress,
+    ) -> BuildReport:
         """Bring the index up to the memory as it is now, and archive what it holds; nothing when nothing changed.
 
         A file that changes while it is read starts the refresh over, a few times. Raises: as `capture_snapshot` and
-        `build_index`; the old head answers on.
+        `build_index`; the old head answers on, and every answer says `index_refresh_failed` until a refresh succeeds.
         """
-        from workbench.memory.snapshot import SourceMoved
-
-        for _ in range(MOST_RESTARTS):
-            with suppress(SourceMoved):
-                return self._refresh_once(freshness, progress)
-        return self._refresh_once(freshness, progress)
+        try:
+            report = self._refresh_restarting(freshness, deadline, progress)
+        except WorkbenchError as error:
+            self.refresh_failure = Degradation(Degraded.INDEX_REFRESH_FAILED, f"{error.code}: {error.message}")
+            raise
+        self.refresh_failure = None
+        return report
 
     def activate(self, request: ActivationRequest, deadline: Deadline | None = None) -> ActivationResult:
         """One activation over the head as it is, recorded in the history.
@@ -115,7 +140,8 @@ class Project:
                 limits,
                 deadline,
                 current=self.known,
-                degradations=self.home.degradations,
+                degradations=self._degradations(),
+                engine_of=partial(self._engine_of, request.freshness or self.home.settings.freshness),
             )
             if deadline.cancelled.is_set():
                 raise WorkbenchError("cancelled", CANCELLED_MESSAGE)
@@ -132,7 +158,29 @@ class Project:
 
         return read_verified_block(self.capture(), unit)
 
-    def _refresh_once(self, freshness: Freshness | None, progress: Progress) -> BuildReport:
+    def _degradations(self) -> tuple[Degradation, ...]:
+        """What is known to be lacking before any query."""
+        failure = () if self.refresh_failure is None else (self.refresh_failure,)
+        return (*failure, *self.home.engines.lack(self.engine_name))
+
+    def _engine_of(self, freshness: Freshness, head: Revision) -> Embedder | None:
+        """The engine of a query over this head: the project's, or the head's own while the project's is built."""
+        wanted = self.embedder
+        if wanted is None or freshness is Freshness.LATEST or wanted.identity.digest == head.engine_identity:
+            return wanted
+        return self.home.engines.of(head) or wanted
+
+    def _refresh_restarting(
+        self, freshness: Freshness | None, deadline: Deadline | None, progress: Progress
+    ) -> BuildReport:
+        from workbench.memory.snapshot import SourceMoved
+
+        for _ in range(MOST_RESTARTS):
+            with suppress(SourceMoved):
+                return self._refresh_once(freshness, deadline, progress)
+        return self._refresh_once(freshness, deadline, progress)
+
+    def _refresh_once(self, freshness: Freshness | None, deadline: Deadline | None, progress: Progress) -> BuildReport:
         from workbench.index.builder import build_index
 
         settings, started = self.home.settings, perf_counter()
@@ -142,10 +190,11 @@ class Project:
         report = build_index(
             self.index,
             snapshot,
-            self.home.embedder,
+            self.embedder,
             trigram=settings.lexical is Lexical.CONTRACT,
             reuse=settings.embedding_cache,
             lexical_first=(freshness or settings.freshness) is Freshness.LATEST,
+            deadline=deadline,
             progress=progress,
         )
         built = perf_counter()

@@ -22,6 +22,7 @@ class Degraded(StrEnum):
     RERANK_INVALID = "rerank_invalid"
     RERANK_LANGUAGE = "rerank_language"
     DEADLINE = "deadline"
+    INDEX_REFRESH_FAILED = "index_refresh_failed"
 
     def note(self, detail: str) -> DegradationNote:
         """The wire form, with what served instead."""

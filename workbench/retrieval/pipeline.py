@@ -32,6 +32,7 @@ from workbench.retrieval.revision_view import RevisionCache
 from workbench.retrieval.selection import BlockReader, Rules, select
 from workbench.retrieval.stages import DEADLINE_MESSAGE, Stages
 from workbench.retrieval.work import Work
+from workbench.storage.index_records import Revision
 from workbench.storage.project_index import ProjectIndex
 
 
@@ -68,10 +69,12 @@ class Retriever:
         *,
         current: SnapshotRef | None = None,
         degradations: Sequence[Degradation] = (),
+        engine_of: Callable[[Revision], Embedder | None] | None = None,
     ) -> Activation:
         """One activation. The same request over the same head and manifest gives the same answer.
 
         current: the memory's snapshot, as far as is known (for `stale`). degradations: known already, passed on.
+        engine_of: the engine for the head, in place of the retriever's; asked once, when the head is fixed.
         Raises, each with the stage it came from: `InputError` for the request; `NotReady("index_preparing")` without a
         head; `WorkbenchError("deadline_exceeded")` when the deadline comes before any answer.
         """
@@ -84,8 +87,9 @@ class Retriever:
                 if revision is None:
                     raise self._not_ready()
                 building = reader.building_miv()
+            embedder = self._embedder if engine_of is None else engine_of(revision)
             corpus = Corpus(reader, revision, self._cache, limits, request.scopes)
-            found = recall(work, corpus, self._embedder, self._lexical, patient=self._patient)
+            found = recall(work, corpus, embedder, self._lexical, patient=self._patient)
             ranked, fused_out = fused(work, corpus, found, self._manifest())
             known = known_now(work, corpus)
         chosen, change = self._assembled(work, request, self._ordered(work, request, ranked), known)
