@@ -14,6 +14,7 @@ from workbench.core.settings import home_folder, load_settings
 from workbench.storage.files import owner_only_folder
 
 if TYPE_CHECKING:
+    from workbench.evaluation.figures import Report
     from workbench.evaluation.judged import JudgedRun
     from workbench.evaluation.replay import ReplayConfig
     from workbench.evaluation.sets import ImportedSet, SetFormat
@@ -72,3 +73,9 @@ class Home(HomeParts):
         from workbench.app.replaying import warm_latency
 
         return warm_latency(self, selection, config, repeats, progress)
+
+    def report(self, selection: Selection, *, seed: int = 0, progress: Progress = no_progress) -> Report:
+        """The benchmark of the ready cases of a selection. Raises: `case_not_found` when none is ready."""
+        from workbench.app.reports import reported
+
+        return reported(self, selection, seed, progress)

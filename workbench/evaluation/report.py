@@ -48,10 +48,18 @@ class _Case(NamedTuple):
     shown: dict[str, Any]
 
 
-def build_report(runs: Iterable[JudgedRun], *, origin: str, seed: int = 0, progress: Progress = no_progress) -> Report:
-    """The report of these runs, each read once. origin: where the cases come from, for people.
+def build_report(
+    runs: Iterable[JudgedRun],
+    *,
+    origin: str,
+    seed: int = 0,
+    not_ready: int = 0,
+    progress: Progress = no_progress,
+) -> Report:
+    """The report of these runs, each read once.
 
-    progress: phase `score` in orders. Raises: `InputError("case_not_found")` when there is no run at all.
+    origin: where the cases come from, for people. not_ready: how many chosen cases are not among them. progress: phase
+    `score` in orders. Raises: `InputError("case_not_found")` when there is no run at all.
     """
     cases = sorted(_read(runs), key=lambda case: case[:4])
     if not cases:
@@ -89,7 +97,7 @@ def build_report(runs: Iterable[JudgedRun], *, origin: str, seed: int = 0, progr
         ),
         trace_p50_us=_nearest_rank(latencies, 0.5),
         trace_p95_us=_nearest_rank(latencies, 0.95),
-        notes=tuple(_notes(cases)),
+        notes=tuple(_notes(cases, not_ready)),
         rows=tuple(_rows(cases, measured, columns)),
     )
 
@@ -180,7 +188,7 @@ def _hits(order: OrderFigures) -> tuple[int, ...]:
     return tuple(place for place, met in enumerate(order.places, start=1) if met != MISS)
 
 
-def _notes(cases: Sequence[_Case]) -> Iterator[Note]:
+def _notes(cases: Sequence[_Case], not_ready: int) -> Iterator[Note]:
     """What stands between a figure and its meaning."""
     total = len(cases)
     stages = (
@@ -199,6 +207,8 @@ def _notes(cases: Sequence[_Case]) -> Iterator[Note]:
             f"The corpus of {small} of {total} cases has at most {DEPTH} resources: Recall@{DEPTH} says little there."
         )
         yield Note(code="k_covers_corpus", detail=detail)
+    if not_ready:
+        yield Note(code="not_ready", detail=f"{not_ready} chosen cases have no confirmed evidence and are left out.")
     if total < FEW_CASES:
         yield Note(code="few_cases", detail=f"{total} cases are few: the intervals are too narrow.")
     if len({case.engine for case in cases}) > 1:

@@ -1,0 +1,82 @@
+"""`report`: how good the four orders are on the confirmed cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workbench.cli.common import JsonOption, ProjectOption, session
+from workbench.cli.selection import CaseOption, SetOption, chosen
+from workbench.cli.terminal import note, progress_bars, say, show_json, show_table
+
+if TYPE_CHECKING:
+    from workbench.evaluation.figures import Interval, Report
+
+OutOption = Annotated[Path | None, typer.Option("--out", help="Save report.json and cases.csv into this folder.")]
+SeedOption = Annotated[int, typer.Option(min=0, help="Of the draws behind intervals and tests.")]
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add this command to the root command."""
+    app.command()(report)
+
+
+def report(
+    context: typer.Context,
+    project: ProjectOption = None,
+    set_name: SetOption = None,
+    case: CaseOption = None,
+    out: OutOption = None,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Score the ready cases in four orders: means with 95 % intervals, and paired tests between the orders."""
+    here = session(context, project, as_json)
+    home = here.home()
+    with progress_bars(quiet=here.as_json) as progress:
+        made = home.report(chosen(here, home, set_name, case), seed=seed, progress=progress)
+    if out is not None:
+        from workbench.app.reports import save_report
+
+        for file in save_report(made, out):
+            note(f"saved: {file}")
+    show_json(made) if here.as_json else show_report(made)
+
+
+def show_report(made: Report) -> None:
+    """The tables of a report and what has to be known beside them."""
+    say(f"{made.origin}: {made.cases} cases, digest {made.set_digest[:12]}")
+    metrics = list(made.variants[0].means)
+    show_table(("order", *metrics[:3]), _means(made, metrics[:3]), title="means with 95 % intervals")
+    show_table(("order", *metrics[3:], "violations", "stale"), _beside(made, metrics[3:]), title="beside them")
+    show_table(
+        ("metric", "first", "second", "second - first", "p", "p (Holm)"),
+        (
+            (one.metric, one.first, one.second, _interval(one.difference, sign="+"), one.p, one.p_holm)
+            for one in made.tests
+        ),
+        title="paired randomisation tests",
+    )
+    say(f"survival in the fragments: {_interval(made.survival)}")
+    if made.trace_p50_us is not None and made.trace_p95_us is not None:
+        say(f"latency in the traces: p50 {made.trace_p50_us / 1000:.1f} ms, p95 {made.trace_p95_us / 1000:.1f} ms")
+    for one in made.notes:
+        note(f"{one.code}: {one.detail}")
+
+
+def _means(made: Report, metrics: list[str]) -> Iterator[tuple[str, ...]]:
+    for one in made.variants:
+        yield one.variant, *(_interval(one.means[metric]) for metric in metrics)
+
+
+def _beside(made: Report, metrics: list[str]) -> Iterator[tuple[str | int, ...]]:
+    for one in made.variants:
+        means = (f"{one.means[metric].mean:.3f}" for metric in metrics)
+        yield one.variant, *means, one.scope_violations, one.stale_results
+
+
+def _interval(one: Interval, sign: str = "") -> str:
+    return f"{one.mean:{sign}.3f} [{one.low:{sign}.3f}, {one.high:{sign}.3f}]"
