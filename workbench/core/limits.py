@@ -34,6 +34,7 @@ LIMIT_FIELDS: dict[str, LimitField] = {
     "query_terms": LimitField(64, 1, 64, "terms", "distinct terms that reach the lexical arm, the rarest first"),
     "cjk_windows": LimitField(32, 1, 32, "windows", "three-character windows of one query in the contract arm"),
     "deadline_ms": LimitField(60_000, 1, 60_000, "milliseconds", "one whole activation"),
+    "concurrency": LimitField(4, 1, 64, "calls", "calls that the service runs at once; others wait for a slot"),
     "debounce_ms": LimitField(200, 0, 60_000, "milliseconds", "quiet after the last change until a build starts"),
     "max_wait_ms": LimitField(1_000, 1, 600_000, "milliseconds", "from the first change until a build starts"),
     "build_timeout_ms": LimitField(21_600_000, 1_000, 86_400_000, "milliseconds", "one scheduled build"),
@@ -58,6 +59,7 @@ class Limits:
     query_terms: int
     cjk_windows: int
     deadline_ms: int
+    concurrency: int
     debounce_ms: int
     max_wait_ms: int
     build_timeout_ms: int
