@@ -1,35 +1,125 @@
-"""What the journal of unfinished transactions says of a state manifest that is damaged or lost.
+"""The journal of unfinished transactions, and what it says of a state manifest that is damaged or lost.
 
-`.memory/journal/TX.json` is written before the first file of a transaction is replaced and dropped after the manifest:
+`.memory/journal/NAME.json` is written before the first file of a transaction is replaced, dropped after the manifest:
 
     {"format": "memory-journal-1", "tx_id": "TX",
      "writes": {"notes/a.md": {"before": DIGEST or null, "target": DIGEST, "bytes": BASE64}},
      "before": MANIFEST, "after": MANIFEST}
 
-`before` and `after` are whole manifest documents. This module only reads: completing a transaction is the gate's.
+`before` and `after` are whole manifest documents. A write has a `path`, relative to the root, where the file's name on
+the disk is not its source_ref. An entry is input, never trusted: it can name Markdown files inside the root only.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import os
-from pathlib import Path
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from workbench.core.hashing import sha256_hex
 from workbench.markdown.errors import UnreadableSource
-from workbench.memory.reading import read_stable
-from workbench.memory.state import ManifestDamaged, StateManifest, manifest_of
+from workbench.memory.layout import MARKDOWN_SUFFIXES
+from workbench.memory.reading import VANISHED, read_stable
+from workbench.memory.state import ManifestDamaged, StateManifest, document_of, manifest_of
+from workbench.storage.swapping import move_file, put_file, remove_file
 
 JOURNAL_FORMAT = "memory-journal-1"
-JOURNAL_FOLDER = ".memory/journal"
-_MOST_BYTES = 1 << 30
+JOURNAL_FOLDER, CONFLICTS_FOLDER = ".memory/journal", ".memory/conflicts"
+MOST_BYTES = 1 << 30
 
 
-class _Entry(NamedTuple):
+class Standing(Enum):
+    """Where the file of a change stands."""
+
+    BEFORE, TARGET, OTHER = range(3)
+
+
+class FileChange(NamedTuple):
+    """One source of a transaction. path: relative to the root, without links; before: None for a new file."""
+
+    path: str
+    before: str | None
+    target: str
+    data: bytes
+
+
+class JournalEntry(NamedTuple):
+    """One transaction: its files by source_ref, and the manifest before and after it."""
+
+    tx_id: str
+    writes: Mapping[str, FileChange]
     before: StateManifest
     after: StateManifest
-    targets: dict[str, str]
+
+    @property
+    def file_name(self) -> str:
+        """The name of its file: any tx_id makes a usable one."""
+        return f"{sha256_hex(self.tx_id)[:32]}.json"
+
+
+def entry_files(root: Path, folder: str = JOURNAL_FOLDER) -> list[Path]:
+    """The files of the journal, or of another folder of entries, by name."""
+    try:
+        return sorted((root / folder).glob("*.json"))
+    except OSError:
+        return []
+
+
+def read_entry(root: Path, path: Path) -> JournalEntry | None:
+    """One entry; None when it is damaged, that is, when its transaction never began."""
+    try:
+        document: Any = json.loads(read_stable(os.path.realpath(path), MOST_BYTES).raw.decode("utf-8"))
+        if document["format"] != JOURNAL_FORMAT:
+            return None
+        writes = {str(ref): _change_of(root, str(ref), write) for ref, write in document["writes"].items()}
+        before, after = manifest_of(document["before"]), manifest_of(document["after"])
+        return JournalEntry(str(document["tx_id"]), writes, before, after)
+    except (UnreadableSource, ManifestDamaged, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return None
+
+
+def pending_entries(root: Path) -> list[JournalEntry]:
+    """The transactions that are neither finished nor taken back."""
+    return [entry for path in entry_files(root) if (entry := read_entry(root, path)) is not None]
+
+
+def write_entry(root: Path, entry: JournalEntry) -> None:
+    """Make the intent durable. Raises: `StorageError("home_unwritable")`."""
+    document = {
+        "format": JOURNAL_FORMAT,
+        "tx_id": entry.tx_id,
+        "writes": {ref: _document_of(ref, change) for ref, change in entry.writes.items()},
+        "before": document_of(entry.before),
+        "after": document_of(entry.after),
+    }
+    put_file(root / JOURNAL_FOLDER / entry.file_name, json.dumps(document).encode(), area="memory.journal")
+
+
+def drop_entry(root: Path, entry: JournalEntry) -> None:
+    """Forget a transaction that is finished or taken back. Raises: `StorageError("home_unwritable")`."""
+    remove_file(root / JOURNAL_FOLDER / entry.file_name, area="memory.journal")
+
+
+def set_aside(root: Path, path: Path) -> None:
+    """Move an entry to the conflicts, where a person finds it. Raises: `StorageError("home_unwritable")`."""
+    move_file(path, root / CONFLICTS_FOLDER / path.name, area="memory.conflict")
+
+
+def stands_at(root: Path, change: FileChange) -> Standing:
+    """Whether a file is as its transaction found it, as it wants it, or anything else, unreadable too."""
+    try:
+        now = sha256_hex(read_stable(os.path.realpath(root / change.path), MOST_BYTES).raw)
+    except UnreadableSource as error:
+        if error.reason != VANISHED:
+            return Standing.OTHER
+        now = None
+    if now == change.target:
+        return Standing.TARGET
+    return Standing.BEFORE if now == change.before else Standing.OTHER
 
 
 def recover_manifest(root: Path) -> StateManifest | None:
@@ -37,39 +127,31 @@ def recover_manifest(root: Path) -> StateManifest | None:
 
     A transaction counts as done only when every file it writes is at its target: half of one is never current.
     """
-    entries = [entry for path in _entry_files(root) if (entry := _read_entry(path)) is not None]
+    entries = pending_entries(root)
     if not entries:
         return None
     newest = max(entries, key=lambda entry: entry.after.record_state_version)
-    done = all(_digest_of(root, ref) == target for ref, target in newest.targets.items())
+    done = all(stands_at(root, change) is Standing.TARGET for change in newest.writes.values())
     return newest.after if done else newest.before
 
 
-def _entry_files(root: Path) -> list[Path]:
-    try:
-        return sorted((root / JOURNAL_FOLDER).glob("*.json"))
-    except OSError:
-        return []
+def _change_of(root: Path, ref: str, write: Mapping[str, Any]) -> FileChange:
+    """Raises: ValueError and the like for anything but a Markdown file inside the root with the bytes of its digest."""
+    path = str(write.get("path", ref))
+    place, data = PurePosixPath(path), base64.b64decode(write["bytes"], validate=True)
+    inside = os.path.realpath(root / path).startswith(os.path.realpath(root).rstrip(os.sep) + os.sep)
+    if not inside or place.is_absolute() or any(part.startswith(".") for part in place.parts):
+        raise ValueError(path)
+    if not path.lower().endswith(MARKDOWN_SUFFIXES) or sha256_hex(data) != write["target"]:
+        raise ValueError(path)
+    before = write["before"]
+    return FileChange(path, None if before is None else str(before), str(write["target"]), data)
 
 
-def _read_entry(path: Path) -> _Entry | None:
-    """One entry; None when it is damaged, that is, when its transaction never began."""
-    try:
-        document: Any = json.loads(read_stable(os.path.realpath(path), _MOST_BYTES).raw.decode("utf-8"))
-        if document["format"] != JOURNAL_FORMAT:
-            return None
-        targets = {str(ref): str(write["target"]) for ref, write in document["writes"].items()}
-        return _Entry(manifest_of(document["before"]), manifest_of(document["after"]), targets)
-    except (UnreadableSource, ManifestDamaged, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        return None
-
-
-def _digest_of(root: Path, ref: str) -> str | None:
-    """sha256 of a file under the root; None when it cannot be read or lies elsewhere."""
-    path = os.path.realpath(root / ref)
-    if not path.startswith(os.path.realpath(root) + os.sep):
-        return None
-    try:
-        return sha256_hex(read_stable(path, _MOST_BYTES).raw)
-    except UnreadableSource:
-        return None
+def _document_of(ref: str, change: FileChange) -> dict[str, Any]:
+    document = {
+        "before": change.before,
+        "target": change.target,
+        "bytes": base64.b64encode(change.data).decode("ascii"),
+    }
+    return document if change.path == ref else {**document, "path": change.path}

@@ -16,7 +16,7 @@ from workbench.memory.journal import recover_manifest
 from workbench.memory.reading import VANISHED, changed_ns, is_settled, read_stable
 from workbench.memory.state import ManifestDamaged, StateManifest, parse_manifest
 
-__all__ = ["MANIFEST_PATH", "ManifestReader", "StateManifest", "read_manifest"]
+__all__ = ["MANIFEST_PATH", "ManifestReader", "StateManifest", "read_manifest", "stored_manifest"]
 
 MANIFEST_PATH = ".memory/state.json"
 _MOST_BYTES = 1 << 30
@@ -30,7 +30,7 @@ def read_manifest(root: Path, seen_version: int = 0) -> StateManifest:
     """
     path = root / MANIFEST_PATH
     try:
-        return parse_manifest(read_stable(os.path.realpath(path), _MOST_BYTES).raw)
+        return _parsed(root)
     except (UnreadableSource, ManifestDamaged) as error:
         recovered = recover_manifest(root)
         if recovered is not None:
@@ -40,6 +40,26 @@ def read_manifest(root: Path, seen_version: int = 0) -> StateManifest:
             return StateManifest()
         message = f"The state manifest {path} is damaged ({error}); restore it from a copy or from version control."
         raise StorageError("state_damaged", message) from error
+
+
+def stored_manifest(root: Path) -> StateManifest | None:
+    """The manifest that the file itself holds; None when it is missing or holds none.
+
+    Raises: `StorageError("state_damaged")` when it is there and cannot be read at all.
+    """
+    try:
+        return _parsed(root)
+    except ManifestDamaged:
+        return None
+    except UnreadableSource as error:
+        if error.reason == VANISHED:
+            return None
+        message = f"The state manifest {root / MANIFEST_PATH} cannot be read ({error}); make it readable."
+        raise StorageError("state_damaged", message) from error
+
+
+def _parsed(root: Path) -> StateManifest:
+    return parse_manifest(read_stable(os.path.realpath(root / MANIFEST_PATH), _MOST_BYTES).raw)
 
 
 class ManifestReader:

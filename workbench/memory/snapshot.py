@@ -6,21 +6,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from workbench.core.errors import StorageError
+from workbench.core.errors import NotReady, StorageError
 from workbench.core.hashing import digest
 from workbench.core.limits import Limits
 from workbench.core.progress import Progress, no_progress
-from workbench.core.resource import GONE, Degradation, SnapshotRef, Source, SourceStamp
+from workbench.core.resource import GONE, UNSETTLED, Degradation, SnapshotRef, Source, SourceStamp
 from workbench.memory.identity import Identities, resolve_identities
+from workbench.memory.journal import JournalEntry, entry_files, pending_entries
 from workbench.memory.layout import load_layout
-from workbench.memory.manifest import read_manifest
+from workbench.memory.manifest import MANIFEST_PATH, read_manifest
+from workbench.memory.reading import changed_ns
 from workbench.memory.scan import NAME_TWIN, Found, Scan, scan_sources
 from workbench.memory.spool import Spool
 from workbench.memory.stamping import absent_stamps, is_unchanged, stamp_file
 from workbench.memory.state import StateManifest
+from workbench.memory.transaction import recover, writer_lock
 from workbench.memory.verification import read_verified_block, validate_hit
 from workbench.memory.view import Member, MemorySnapshot, SourceChanges, SourceMoved
 
@@ -37,6 +44,7 @@ __all__ = [
 
 SNAPSHOT_FORMAT = "memory-snapshot-1"
 SOURCE_UNREADABLE = "source_unreadable"
+UNFINISHED_WRITE = "unfinished_write"
 
 
 def capture_snapshot(
@@ -54,12 +62,53 @@ def capture_snapshot(
 
     Raises: `InputError` `project_unknown` or `invalid_argument` (memory.toml); `StorageError` `project_unreadable`
     when the root cannot be listed or every source is suddenly gone, `state_damaged` for the manifest.
+
+    What a writer does meanwhile is seen whole or not at all: a capture that met one is repeated with writers held off.
     """
+    capture = partial(_capture, root, project_id, stamps, limits, progress, seen_state_version)
+    mark = _write_mark(root)
+    if not mark.pending:
+        snapshot = capture()
+        if _write_mark(root) == mark:
+            return snapshot
+    with suppress(NotReady, StorageError), writer_lock(root):
+        recover(root)
+        return capture()
+    # Nobody can settle the transaction now: what it has replaced so far is not shown.
+    return capture(unfinished=pending_entries(root))
+
+
+class _WriteMark(NamedTuple):
+    """What every transaction changes while it is under way and when it is done."""
+
+    manifest: tuple[int, int] | None
+    pending: tuple[str, ...]
+
+
+def _write_mark(root: Path) -> _WriteMark:
+    pending = tuple(path.name for path in entry_files(root))
+    try:
+        status = (root / MANIFEST_PATH).stat()
+    except OSError:
+        return _WriteMark(None, pending)
+    return _WriteMark((changed_ns(status), status.st_ino), pending)
+
+
+def _capture(
+    root: Path,
+    project_id: str,
+    stamps: Mapping[str, SourceStamp],
+    limits: Limits,
+    progress: Progress,
+    seen_state_version: int,
+    unfinished: Sequence[JournalEntry] = (),
+) -> MemorySnapshot:
     scan = scan_sources(root, load_layout(root))
     if not scan.found and any(stamp.error != GONE for stamp in stamps.values()):
         message = f"The memory root {root} is suddenly empty; the last index is left alone. Is a disk not mounted?"
         raise StorageError("project_unreadable", message)
     now, spool = _stamp_all(scan, stamps, limits.source_bytes, progress)
+    now |= _isolated(now, unfinished)
     manifest = read_manifest(root, seen_state_version)
     identities = resolve_identities(now.values())
     sources = tuple(stamp.source for stamp in now.values() if stamp.error is None)
@@ -103,6 +152,16 @@ def _stamp_all(
             spool.put(found.source_ref, cuts)
         progress("read", done, len(doubtful))
     return dict(sorted(stamps.items())), spool
+
+
+def _isolated(stamps: Mapping[str, SourceStamp], unfinished: Sequence[JournalEntry]) -> dict[str, SourceStamp]:
+    """Stamps of the sources that an unfinished transaction has replaced already: unreadable until it is settled."""
+    targets = {ref: change.target for entry in unfinished for ref, change in entry.writes.items()}
+    return {
+        ref: replace(stamps[ref], changed_ns=UNSETTLED, entries=(), error=UNFINISHED_WRITE)
+        for ref, target in targets.items()
+        if ref in stamps and stamps[ref].source.file_digest == target
+    }
 
 
 def _members(stamps: Mapping[str, SourceStamp], identities: Identities, manifest: StateManifest) -> dict[str, Member]:

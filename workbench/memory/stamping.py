@@ -43,9 +43,16 @@ def stamp_file(found: Found, known: SourceStamp | None, most_bytes: int) -> tupl
         reading = read_stable(found.path, most_bytes)
     except UnreadableSource as error:
         return _unread(found, known, error.reason), None
-    source = _advanced(found, known, reading)
     changed = reading.changed_ns if settled and reading.changed_ns == found.changed_ns else UNSETTLED
-    stamp = SourceStamp(source, changed, reading.inode)
+    return stamp_reading(found, known, reading._replace(changed_ns=changed))
+
+
+def stamp_reading(
+    found: Found, known: SourceStamp | None, reading: Reading
+) -> tuple[SourceStamp, tuple[Cut, ...] | None]:
+    """The stamp of bytes that are, or are to be, those of a file."""
+    source = _advanced(found, known, reading)
+    stamp = SourceStamp(source, reading.changed_ns, reading.inode)
     if known is not None and known.entries and known.source == source:
         return replace(stamp, entries=known.entries), None
     # Heavy, and not needed while nothing has changed.

@@ -92,6 +92,11 @@ class MemorySnapshot:
             for resource, _ in self.read(source.source_ref):
                 yield resource
 
+    @property
+    def contested(self) -> frozenset[str]:
+        """The ids that several resources claim, so that none of them has it."""
+        return self._identities.contested
+
     def read(self, source_ref: str) -> tuple[tuple[Resource, tuple[Unit, ...]], ...]:
         """The resources of one source, each with its units, in the order of the file.
 

@@ -1,0 +1,161 @@
+"""Replacing files that people edit, too: whole or not at all, and never over bytes that the caller has not seen.
+
+Every replacement outlives a power cut. The new bytes lie in a hidden file beside the target until they take its place;
+whoever is killed leaves that file, and `temporary_of` says where.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import functools
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from workbench.core.hashing import sha256_hex
+from workbench.storage.faults import step
+from workbench.storage.files import sync_folder, writing
+
+_MOST_TURNS = 100
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+_UNSUPPORTED = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM})
+
+
+class FileMoved(Exception):
+    """The file holds other bytes than the caller saw; it was left as it is."""
+
+
+def temporary_of(path: Path) -> Path:
+    """Where the new bytes of a file wait; one place for each file, short whatever its name."""
+    return path.with_name(f".{sha256_hex(os.fsencode(path.name))[:16]}.mw-tmp")
+
+
+def put_file(path: Path, data: bytes, *, area: str) -> None:
+    """Replace a file that nobody else edits. area: names the steps. Raises: `StorageError("home_unwritable")`."""
+    with writing(path):
+        temporary = _prepared(path, data, area)
+        step(f"{area}.replace")
+        temporary.replace(path)
+        step(f"{area}.sync")
+        sync_folder(path.parent)
+
+
+def swap_file(path: Path, data: bytes, seen: str | None, *, area: str) -> None:
+    """Replace the bytes of digest `seen`, or create the file where it is None. The mode stays; a new file's is usual.
+
+    Raises: `FileMoved` when other bytes stand there by now; `StorageError("home_unwritable")`.
+    """
+    with writing(path):
+        temporary = _prepared(path, data, area)
+        step(f"{area}.replace")
+        try:
+            _create(temporary, path) if seen is None else _exchange_seen(temporary, path, seen, sha256_hex(data))
+        finally:
+            with suppress(FileNotFoundError):
+                temporary.unlink()
+        step(f"{area}.sync")
+        sync_folder(path.parent)
+
+
+def remove_file(path: Path, *, area: str) -> None:
+    """Remove a file for good; one that is gone already is fine. Raises: `StorageError("home_unwritable")`."""
+    with writing(path):
+        step(f"{area}.remove")
+        path.unlink(missing_ok=True)
+        sync_folder(path.parent)
+
+
+def move_file(path: Path, target: Path, *, area: str) -> None:
+    """Give a file another place, over whatever stands there. Raises: `StorageError("home_unwritable")`."""
+    with writing(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        step(f"{area}.move")
+        path.replace(target)
+        sync_folder(target.parent)
+        sync_folder(path.parent)
+
+
+def digest_of(path: Path) -> str | None:
+    """sha256 of a regular file; None when there is none. Raises: OSError when it cannot be read."""
+    try:
+        return sha256_hex(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _prepared(path: Path, data: bytes, area: str) -> Path:
+    """The new bytes on the disk beside the file that they are for, with its mode."""
+    temporary = temporary_of(path)
+    _make_folder(path.parent)
+    step(f"{area}.prepare")
+    try:
+        with temporary.open("wb") as file:
+            with suppress(FileNotFoundError):
+                os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary
+
+
+def _make_folder(folder: Path) -> None:
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for place in missing:
+        sync_folder(place.parent)
+
+
+def _create(temporary: Path, path: Path) -> None:
+    """A hard link never replaces a file that appeared meanwhile, where a rename would."""
+    try:
+        path.hardlink_to(temporary)
+    except FileExistsError as error:
+        raise FileMoved(str(path)) from error
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
+            raise
+        if os.path.lexists(path):
+            raise FileMoved(str(path)) from error
+        temporary.replace(path)
+
+
+def _exchange_seen(temporary: Path, path: Path, seen: str, target: str) -> None:
+    """Change places, then look at what came out: an edit of the last moment goes back to where it was."""
+    if digest_of(path) != seen:
+        raise FileMoved(str(path))
+    if not _exchange(temporary, path):
+        temporary.replace(path)
+    elif digest_of(temporary) != seen:
+        for _ in range(_MOST_TURNS):
+            _exchange(temporary, path)
+            if digest_of(temporary) == target:
+                break
+        raise FileMoved(str(path))
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Let two files change places in one step; False where the system or the file system cannot."""
+    call = _renameat2()
+    if call is None:
+        return False
+    if call(_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second), _RENAME_EXCHANGE) == 0:
+        return True
+    error = ctypes.get_errno()
+    if error in _UNSUPPORTED:
+        return False
+    if error == errno.ENOENT:
+        raise FileMoved(str(second))
+    raise OSError(error, os.strerror(error), str(second))
+
+
+@functools.cache
+def _renameat2() -> ctypes._NamedFuncPointer | None:
+    try:
+        return ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError, TypeError):
+        return None
