@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from workbench.core.deadline import Deadline, DeadlinePassed
+from workbench.index.borrowing import BorrowingEmbedder
 from workbench.models.base import Embedder, LoadState
+from workbench.models.fake import FakeEmbedder
 from workbench.models.open import open_embedder
 
 REAL = [pytest.param(name, marks=pytest.mark.model) for name in ("e5-small", "minilm-l6", "bge-small-en", "use-m3")]
@@ -23,11 +25,13 @@ TEXTS = ("the sky is blue today", "a train leaves at noon", "数据库迁移推�
 _opened: dict[str, Embedder] = {}
 
 
-@pytest.fixture(params=["fake", *REAL, SENTENCE_TRANSFORMERS])
+@pytest.fixture(params=["fake", "borrowing", *REAL, SENTENCE_TRANSFORMERS])
 def fresh(
     request: pytest.FixtureRequest, installed_model: Callable[[str], Path], models_folder: Path
 ) -> Callable[[], Embedder]:
     """Opens the embedder anew at each call."""
+    if request.param == "borrowing":
+        return lambda: BorrowingEmbedder(FakeEmbedder(), Path("no index"))
     kind, _, name = request.param.rpartition(":")
     folder = installed_model(name) if name != "fake" else None
     return lambda: open_embedder(str(folder) if kind else name, models_folder, 2)
