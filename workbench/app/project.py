@@ -111,11 +111,14 @@ class Project:
         """Bring the index up to the memory as it is now, and archive what it holds; nothing when nothing changed.
 
         A file that changes while it is read starts the refresh over, a few times. Raises: as `capture_snapshot` and
-        `build_index`; the old head answers on, and every answer says `index_refresh_failed` until a refresh succeeds.
+        `build_index`; the old head answers on, and every answer says `index_refresh_failed` until a refresh succeeds
+        (not when the deadline was cancelled).
         """
         try:
             report = self._refresh_restarting(freshness, deadline, progress)
         except WorkbenchError as error:
+            if deadline is not None and deadline.cancelled.is_set():
+                raise
             self.refresh_failure = Degradation(Degraded.INDEX_REFRESH_FAILED, f"{error.code}: {error.message}")
             raise
         self.refresh_failure = None

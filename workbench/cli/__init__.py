@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import typer
 
-from workbench.cli import cases, common, health, models, report, search, sets
+from workbench.cli import cases, common, health, models, report, search, sets, watch
 from workbench.cli.terminal import note, show_error, use_utf8
 from workbench.core.errors import INTERNAL_EXIT, USAGE_EXIT, InputError, WorkbenchError
 from workbench.storage.files import FILE_MODE, owner_only_folder
@@ -20,6 +20,7 @@ from workbench.storage.files import FILE_MODE, owner_only_folder
 INTERRUPTED_EXIT = 130
 
 app = common.new_command_group()
+watch.add_commands(app)
 search.add_commands(app)
 cases.add_commands(app)
 sets.add_commands(app)

@@ -1,4 +1,4 @@
-"""`index`, `activate`, `runs` and `explain`: building, asking, and looking back at what was asked."""
+"""`activate`, `runs` and `explain`: asking, and looking back at what was asked."""
 
 from __future__ import annotations
 
@@ -16,15 +16,12 @@ if TYPE_CHECKING:
     from workbench.app import Project
     from workbench.core.candidate import Candidate
     from workbench.core.run import RunRecord
-    from workbench.index.report import BuildReport
 
-WATCH_DEBOUNCE_MS, WATCH_LOOK_MS = 400, 500
 RunArgument = Annotated[str, typer.Argument(help="The id of a run, or enough of its beginning.")]
 
 
 def add_commands(app: typer.Typer) -> None:
     """Add these commands to the root command."""
-    app.command()(index)
     app.command()(activate)
     app.command()(explain)
     runs = typer.Typer(help="The history of activations: list, `show ID`, `clear`.", invoke_without_command=True)
@@ -32,23 +29,6 @@ def add_commands(app: typer.Typer) -> None:
     runs.command("show")(show_run)
     runs.command("clear")(clear_runs)
     app.add_typer(runs, name="runs")
-
-
-def index(
-    context: typer.Context,
-    path: Annotated[Path | None, typer.Argument(help="The memory root, instead of --project.")] = None,
-    project: ProjectOption = None,
-    as_json: JsonOption = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Go on: refresh whenever a file changes, until Ctrl-C.")
-    ] = False,
-) -> None:
-    """Build or refresh the index; say what was new, changed, removed, reused and encoded."""
-    here = session(context, path or project, as_json)
-    place = here.project()
-    _show_report(here, _index_once(here, place))
-    if watch:
-        _follow(here, place)
 
 
 def activate(
@@ -161,23 +141,8 @@ def clear_runs(context: typer.Context, project: ProjectOption = None, as_json: J
     show_json({"removed": removed}) if here.as_json else say(f"{removed} runs removed.")
 
 
-def _index_once(here: Session, place: Project) -> BuildReport:
-    with progress_bars(quiet=here.as_json) as progress:
-        return place.refresh(progress=progress)
-
-
-def _follow(here: Session, place: Project) -> None:
-    """Refresh after every change, and once when the watch begins: what changed just before it is seen too."""
-    from watchfiles import watch
-
-    changes = watch(place.root, debounce=WATCH_DEBOUNCE_MS, rust_timeout=WATCH_LOOK_MS, yield_on_timeout=True)
-    for number, changed in enumerate(changes):
-        if (changed or number == 0) and (report := _index_once(here, place)).published:
-            _show_report(here, report)
-
-
 def _refresh(here: Session, place: Project, freshness: Freshness | None) -> None:
-    """Bring the index up to date; where that cannot be done now, the last head answers and stderr says why.
+    """Bring the index up to date; where that cannot be done now, the last head answers and its answer says why.
 
     Raises: `InputError`, which only the person can mend; anything while there is no head.
     """
@@ -186,24 +151,9 @@ def _refresh(here: Session, place: Project, freshness: Freshness | None) -> None
             place.refresh(freshness=freshness, progress=progress)
     except InputError:
         raise
-    except WorkbenchError as error:
+    except WorkbenchError:
         if place.index.head() is None:
             raise
-        note(f"{error.code}: {error.message}")
-
-
-def _show_report(here: Session, report: BuildReport) -> None:
-    if here.as_json:
-        show_json(report)
-        return
-    root = here.root
-    say(f"{root}: {report.sources} sources, {report.resources} resources, {report.units} units")
-    say(f"sources: {report.sources_new} new, {report.sources_changed} changed, {report.sources_removed} removed")
-    say(f"vectors: {report.encoded} encoded, {report.reused} reused")
-    if not report.sources:
-        note(f"No Markdown was found under {root}.")
-    for degradation in report.degradations:
-        note(f"{degradation.code}: {degradation.detail}")
 
 
 def _show_result(result: ActivationResult) -> None:
