@@ -18,9 +18,11 @@ from workbench.core.activation import (
     Ordering,
 )
 from workbench.core.candidate import Candidate, DeltaAction, Disposition, ExclusionReason
+from workbench.core.case import Case, EvidenceRef
 from workbench.core.hashing import sha256_hex
 from workbench.core.resource import Layer, Scope, Status
 from workbench.core.run import RecalledUnit, Trace
+from workbench.evaluation.cases import CaseBook
 from workbench.evaluation.runs import RunHistory
 from workbench.storage.blobs import BlobStore
 from workbench.storage.central_store import CentralStore
@@ -32,6 +34,11 @@ PROJECT = "notes-0123456789"
 def history(home: Path, **options: Any) -> RunHistory:
     store = CentralStore(home / "local.db", patience_ms=options.pop("patience_ms", 3_000))
     return RunHistory(store, BlobStore(home / "evaluation-corpora"), **options)
+
+
+def case_book(home: Path, runs: RunHistory, **options: Any) -> CaseBook:
+    store = CentralStore(home / "local.db", **options)
+    return CaseBook(store, BlobStore(home / "evaluation-corpora"), runs)
 
 
 def request(query: str = "how are hits fused", **more: Any) -> ActivationRequest:
@@ -137,6 +144,27 @@ class Note:
 
 def record_corpus(to: RunHistory, miv: str, notes: dict[str, Note], project: str = PROJECT) -> int | None:
     return to.record_corpus(project, miv, [note.entry(one) for one, note in notes.items()], notes.get)
+
+
+def notes(count: int) -> dict[str, Note]:
+    """The resources of `candidate(1)` to `candidate(count)`."""
+    return {f"notes/{rank}.md": Note(f"Note {rank}", f"# Fusion\n\nText of {rank}.\n") for rank in range(1, count + 1)}
+
+
+def case_draft(home: Path, runs: RunHistory, count: int = 4) -> Case:
+    """The draft of a run over so many notes, each of them a candidate."""
+    record_corpus(runs, "miv-1", notes(count))
+    return case_book(home, runs).create(record_run(runs, *map(candidate, range(1, count + 1))))
+
+
+def resource(rank: int) -> EvidenceRef:
+    """Evidence: the whole resource of `candidate(rank)`."""
+    return EvidenceRef(resource_id=candidate(rank).resource_id)
+
+
+def unit(rank: int) -> EvidenceRef:
+    """Evidence: the unit of `candidate(rank)`."""
+    return EvidenceRef(resource_id=candidate(rank).resource_id, unit_key=candidate(rank).unit_key)
 
 
 _texts = st.text(max_size=40)

@@ -33,6 +33,7 @@ class CaseBook:
     def __init__(self, store: CentralStore, blobs: BlobStore, history: RunHistory, clock: Clock = utc_now) -> None:
         self._cases, self._corpora, self._history = CaseTable(store), CorpusTable(store, blobs), history
         self._blobs, self._clock = blobs, clock
+        self._last: tuple[tuple[str, int | None], FrozenCorpus] | None = None
 
     def create(self, run_id: str, progress: Progress = no_progress) -> Case:
         """The one case of a run: a new draft, or the case that it has already.
@@ -108,7 +109,15 @@ class CaseBook:
 
     def frozen(self, case: CaseSummary) -> FrozenCorpus:
         """The corpus that a case froze. Raises: `InputError("run_not_found")` when the case is none of this home."""
-        return FrozenCorpus(self._history.corpus(self._history.get(case.run_id)), self._blobs)
+        return self._corpus(case.project_id, self._history.asked(case.run_id).manifest)
+
+    def _corpus(self, project_id: str, manifest: int | None) -> FrozenCorpus:
+        """A manifest never changes, and neighbouring cases mostly share theirs, so the last one is kept."""
+        key, last = (project_id, manifest), self._last
+        if last is None or last[0] != key:
+            entries = () if manifest is None else self._corpora.entries(project_id, manifest)
+            last = self._last = key, FrozenCorpus(entries, self._blobs)
+        return last[1]
 
     def _freeze(self, record: RunRecord, progress: Progress) -> None:
         """Prove that the run's whole corpus is archived, and make it outlive a power cut."""
@@ -118,11 +127,12 @@ class CaseBook:
                 "run_corpus_incomplete",
                 f"The corpus of the run {run.run_id} was not recorded; index and activate again.",
             )
-        if findings := self._corpora.secure(run.project_id, record.manifest, progress):
+        entries = self._corpus(run.project_id, record.manifest).entries
+        if findings := self._corpora.secure(entries, progress):
             raise StorageError(
                 "run_corpus_incomplete",
-                f"The run {run.run_id} searched {record.corpus_size} resources, of which {len(findings)} cannot be "
-                f"read any more: {findings[0]}. Index, which archives what is still there, and try again.",
+                f"Of {len(entries)} resources that the run {run.run_id} searched, {len(findings)} cannot be read any "
+                f"more: {findings[0]}. Index, which archives what is still there, and try again.",
                 detail=list(findings),
             )
 
@@ -140,19 +150,18 @@ def _unit_ref(candidate: Candidate) -> EvidenceRef:
 
 def _confirmed(corpus: FrozenCorpus, refs: Sequence[EvidenceRef], unit_text: UnitText) -> tuple[Evidence, ...]:
     """The evidence with its excerpts. Raises: `evidence_invalid` or `evidence_duplicate`, with all findings."""
-    first: dict[tuple[str, str | None], int] = {}
-    invalid, duplicate, evidence = [], [], []
-    for place, ref in enumerate(refs):
-        known = first.setdefault((ref.resource_id, ref.unit_key), place)
-        text = _text(corpus, ref, unit_text)
+    first: dict[EvidenceRef, int] = {}
+    evidence, findings, code = [], [], "evidence_duplicate"
+    for place, ref in enumerate(EvidenceRef(resource_id=one.resource_id, unit_key=one.unit_key) for one in refs):
+        known = first.setdefault(ref, place)
         if known != place:
-            duplicate.append(f"evidence[{place}]: the same as evidence[{known}]")
-        elif text is None:
-            invalid.append(f"evidence[{place}]: {_absence(corpus, ref)}")
+            findings.append(f"evidence[{place}]: the same as evidence[{known}]")
+        elif (text := _text(corpus, ref, unit_text)) is None:
+            findings.append(f"evidence[{place}]: {_absence(corpus, ref)}")
+            code = "evidence_invalid"
         else:
             evidence.append(Evidence(**ref.model_dump(), excerpt=one_line(text, EXCERPT_CHARS)))
-    if findings := invalid + duplicate:
-        code = "evidence_invalid" if invalid else "evidence_duplicate"
+    if findings:
         raise InputError(code, f"Correct the evidence: {'; '.join(findings)}.", detail=findings)
     return tuple(evidence)
 

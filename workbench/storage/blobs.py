@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from workbench.core.errors import StorageError
 from workbench.core.hashing import sha256_hex
@@ -18,7 +19,15 @@ from workbench.storage.faults import step
 from workbench.storage.files import atomic_write, owner_only_folder, sync_folder, writing
 
 _SHA256 = re.compile("[0-9a-f]{64}")
-_Stamp = tuple[int, int, int]
+
+
+class _Stamp(NamedTuple):
+    """What changes when a file is written again."""
+
+    place: str
+    size: int
+    changed_ns: int
+    inode: int
 
 
 class BlobStore:
@@ -26,7 +35,7 @@ class BlobStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "blobs"
-        self._secured: dict[Path, _Stamp] = {}
+        self._secured: dict[str, _Stamp] = {}
 
     def write(self, data: bytes, *, durable: bool = False) -> str:
         """Store the bytes and return their sha256; a blob that is there whole is left alone.
@@ -59,21 +68,21 @@ class BlobStore:
         """
         step("blobs.secure")
         broken: dict[str, str] = {}
-        new: dict[Path, _Stamp] = {}
+        new: dict[str, _Stamp] = {}
         for done, sha256 in enumerate(names, start=1):
-            path = self._path(sha256)
             try:
-                if self._secured.get(path) != (stamp := _stamp(path)):
-                    new[path] = stamp
-                    if sha256_hex(_read_and_sync(path)) != sha256:
+                if not self._is_secured(sha256):
+                    new[sha256] = _stamp(self._path(sha256))
+                    if sha256_hex(_read_and_sync(self._path(sha256))) != sha256:
                         broken[sha256] = "was changed on disk"
             except OSError:
                 broken[sha256] = "is missing or not readable"
             progress("freeze", done, len(names))
+        folders = {self._path(sha256).parent for sha256 in new}
         with writing(self.folder):
-            for folder in [*{path.parent for path in new}, self.folder, self.folder.parent] if new else ():
+            for folder in folders and folders | {self.folder, self.folder.parent}:
                 sync_folder(folder)
-        self._secured |= {path: stamp for path, stamp in new.items() if path.name not in broken}
+        self._secured |= {sha256: stamp for sha256, stamp in new.items() if sha256 not in broken}
         return broken
 
     def remove(self, sha256: str) -> None:
@@ -85,6 +94,10 @@ class BlobStore:
             # What a killed write left is named after its blob.
             for leftover in path.parent.glob(f".{path.name}.*"):
                 leftover.unlink(missing_ok=True)
+
+    def _is_secured(self, sha256: str) -> bool:
+        known = self._secured.get(sha256)
+        return known is not None and _stamp(known.place) == known
 
     def _path(self, sha256: str) -> Path:
         if not _SHA256.fullmatch(sha256):
@@ -100,10 +113,9 @@ def _holds(path: Path, data: bytes) -> bool:
         return False
 
 
-def _stamp(path: Path) -> _Stamp:
-    """What changes when a file is written again."""
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns, status.st_ino
+def _stamp(path: Path | str) -> _Stamp:
+    status = os.stat(path)  # noqa: PTH116 - a `Path` for each of many thousand bodies costs more than the look itself
+    return _Stamp(str(path), status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def _read_and_sync(path: Path) -> bytes:

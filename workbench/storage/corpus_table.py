@@ -6,7 +6,7 @@ A manifest refers to its bodies before they are written, so that collecting can 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from workbench.core.hashing import canonical_json, sha256_hex
@@ -84,13 +84,12 @@ class CorpusTable:
             rows = connection.execute(sql.ENTRIES, {"project_id": project_id, "manifest": manifest}).fetchall()
         return tuple(_entry(row) for row in rows)
 
-    def secure(self, project_id: str, manifest: int, progress: Progress = no_progress) -> tuple[str, ...]:
-        """Prove that every body of a manifest is whole, and make them outlive a power cut; what is wrong, by resource.
+    def secure(self, entries: Sequence[CorpusEntry], progress: Progress = no_progress) -> tuple[str, ...]:
+        """Prove that the body of every entry is whole, and make them outlive a power cut; what is wrong, by entry.
 
         A body that cannot serve counts as not archived from now on: the next record of a corpus that has it writes it
         again. progress: phase `freeze`, in bodies. Raises: `StorageError("home_unwritable")`.
         """
-        entries = self.entries(project_id, manifest)
         broken = self._blobs.secure([entry.resource_hash for entry in entries], progress)
         if broken:
             with self._store.writing("forget_bodies") as connection:
