@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from workbench.core.errors import InputError, WorkbenchError
 from workbench.core.hashing import sha256_hex
 from workbench.core.limits import Limits, resolve_limits
 from workbench.core.progress import Progress, no_progress
-from workbench.core.resource import Degradation, Layer, Scope, SnapshotRef
+from workbench.core.resource import Degradation, Layer, Scope, SnapshotRef, SourceStamp
 from workbench.core.run import RunError
 from workbench.core.settings import Lexical
 from workbench.memory.manifest import ManifestReader
@@ -33,6 +34,7 @@ from workbench.storage.project_index import ProjectIndex
 if TYPE_CHECKING:
     from workbench.index.report import BuildReport
     from workbench.memory.snapshot import MemorySnapshot
+    from workbench.memory.writing.gate import WriteGate
 
 MOST_RESTARTS = 3
 CANCELLED_MESSAGE = "The caller cancelled this activation, or went away."
@@ -87,15 +89,24 @@ class Project:
             patient=self.home.patient,
         )
 
-    def capture(self, progress: Progress = no_progress) -> MemorySnapshot:
-        """The memory as it is now; files that did not change are not read again."""
+    @cached_property
+    def gate(self) -> WriteGate:
+        """The only way to change this memory."""
+        from workbench.app.writing import open_gate
+
+        return open_gate(self)
+
+    def capture(
+        self, progress: Progress = no_progress, *, stamps: Mapping[str, SourceStamp] | None = None
+    ) -> MemorySnapshot:
+        """The memory as it is now; files that did not change are not read again. stamps: instead of the index's."""
         from workbench.memory.snapshot import capture_snapshot
 
         limits = resolve_limits(self.home.settings.limits)
         return capture_snapshot(
             self.root,
             self.project_id,
-            self.index.stamps(),
+            self.index.stamps() if stamps is None else stamps,
             limits,
             progress,
             seen_state_version=self._seen_state_version(),

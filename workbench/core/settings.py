@@ -32,6 +32,13 @@ class Lexical(StrEnum):
     CONTRACT = "contract"
 
 
+class MutationMode(StrEnum):
+    """Whether the write gate takes changes."""
+
+    READWRITE = "readwrite"
+    READONLY = "readonly"
+
+
 class Settings(BaseSettings):
     """Effective settings. Made by `load_settings`."""
 
@@ -41,6 +48,9 @@ class Settings(BaseSettings):
     reranker: str = Field(DEFAULT_RERANKER, description="catalogue entry of the cross-encoder; `none` for none")
     freshness: Freshness = Field(Freshness.READY_HEAD, description="which revision answers while another is built")
     lexical: Lexical = Field(Lexical.WORDS, description="the lexical arm")
+    memory_mutation_mode: MutationMode = Field(
+        MutationMode.READWRITE, description="the write gate; readonly: refuses changes, recall and recovery go on"
+    )
     cross_encoder: bool = Field(False, description="rerank where the model is admitted; off means RRF order")
     embedding_cache: bool = Field(True, description="reuse vectors; off: nothing is reused, everything still correct")
     index_delta_sync: bool = Field(True, description="send changes to remote workers; off: everything, every time")

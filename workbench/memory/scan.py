@@ -21,7 +21,7 @@ from workbench.memory.layout import MARKDOWN_SUFFIXES, Layout
 from workbench.memory.reading import changed_ns, reason_of
 
 NAME_TWIN = "name_twin"
-_SKIPPED_FOLDERS = frozenset({"node_modules"})
+SKIPPED_FOLDERS = frozenset({"node_modules"})
 _UNDECODABLE = re.compile("[\udc80-\udcff]")
 
 
@@ -109,13 +109,13 @@ class _Walk:
         if not entry.is_symlink():
             return path
         target = os.path.realpath(path)
-        return target if _within(target, self.root) else None
+        return target if is_within(target, self.root) else None
 
     def _take_folder(self, folder: _Folder, entry: os.DirEntry[str], parent: _Folder) -> None:
-        if entry.name in _SKIPPED_FOLDERS or folder.rules.excludes(folder.ref):
+        if entry.name in SKIPPED_FOLDERS or folder.rules.excludes(folder.ref):
             return
         if entry.is_symlink():
-            if folder.path in self._entered_by_link or _within(parent.path, folder.path):
+            if folder.path in self._entered_by_link or is_within(parent.path, folder.path):
                 return
             self._entered_by_link.add(folder.path)
         self.pending.append(folder)
@@ -155,5 +155,5 @@ def ref_of(name: str) -> str:
     return unicodedata.normalize("NFC", _UNDECODABLE.sub(lambda byte: f"%{ord(byte[0]) - 0xDC00:02x}", name))
 
 
-def _within(path: str, folder: str) -> bool:
+def is_within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)

@@ -1,0 +1,144 @@
+"""The record of every transaction: in the state manifest while it is recent, in `.memory/log/` for good.
+
+A transaction of the manifest is
+
+    {"number": 7, "at": "2026-11-02T09:00:00.000Z", "actor": "user", "reason": "...", "miv": MIV,
+     "record_state_version": 3, "states": {ID: {"from": "current", "to": "retracted", "wording": DIGEST}},
+     "written": {"notes/db.md": {"before": DIGEST or null, "after": DIGEST}}}
+
+Numbers count all transactions of a memory. A file of the log, `NUMBER.json`, holds records by tx_id, the oldest under
+that number, and is never changed; it can repeat what the manifest has, and says the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from workbench.core.errors import StorageError
+from workbench.core.resource import Status
+from workbench.memory.state import StateManifest
+from workbench.memory.view import MemorySnapshot, SourceMoved
+from workbench.memory.writing.checks import Target, wording
+from workbench.memory.writing.values import Commit
+from workbench.storage.swapping import put_file
+
+LOG_FOLDER = ".memory/log"
+MOST_RECENT, SPILLED = 256, 128
+
+
+class Record(NamedTuple):
+    """What a transaction says of itself."""
+
+    tx_id: str
+    at: str
+    actor: str
+    reason: str
+    miv: str
+
+
+def transaction(
+    record: Record, snapshot: MemorySnapshot, manifest: StateManifest, written: Sequence[Target]
+) -> StateManifest:
+    """The manifest with the record of this transaction. manifest: with its changes applied already."""
+    document: dict[str, Any] = {
+        "number": 1 + max((int(one.get("number", 0)) for one in manifest.transactions.values()), default=0),
+        "at": record.at,
+        "actor": record.actor,
+        "miv": record.miv,
+        "record_state_version": manifest.record_state_version,
+        "written": {one.write.source_ref: {"before": one.before, "after": one.after} for one in written},
+    }
+    if record.reason:
+        document["reason"] = record.reason
+    if states := _state_records(snapshot, manifest):
+        document["states"] = states
+    return replace(manifest, transactions={**manifest.transactions, record.tx_id: document})
+
+
+def spilled(root: Path, manifest: StateManifest) -> StateManifest:
+    """The manifest with no more than the recent records; the older ones are in the log before it says so."""
+    if len(manifest.transactions) <= MOST_RECENT:
+        return manifest
+    in_order = sorted(manifest.transactions.items(), key=lambda one: int(one[1].get("number", 0)))
+    old = dict(in_order[:SPILLED])
+    first = int(in_order[0][1].get("number", 0))
+    text = json.dumps(old, indent=1, sort_keys=True, ensure_ascii=False)
+    put_file(root / LOG_FOLDER / f"{first:08}.json", f"{text}\n".encode(), area="memory.log")
+    return replace(manifest, transactions=dict(in_order[SPILLED:]))
+
+
+def all_transactions(root: Path, manifest: StateManifest) -> dict[str, Any]:
+    """Every transaction by tx_id, the oldest first."""
+    records: dict[str, Any] = {}
+    for path in sorted((root / LOG_FOLDER).glob("*.json")):
+        records |= _log_file(path, path.stat().st_mtime_ns)
+    records |= manifest.transactions
+    return dict(sorted(records.items(), key=lambda one: int(one[1].get("number", 0))))
+
+
+def commit_of(root: Path, snapshot: MemorySnapshot, tx_id: str) -> Commit | None:
+    """The first result of a tx_id; None when it is new."""
+    record = snapshot.manifest.transactions.get(tx_id) or all_transactions(root, snapshot.manifest).get(tx_id)
+    if record is None:
+        return None
+    return Commit(
+        tx_id=tx_id,
+        written=tuple(sorted(record.get("written", ()))),
+        miv=record.get("miv", snapshot.ref.miv),
+        record_state_version=record["record_state_version"],
+    )
+
+
+def withdrawn(root: Path, snapshot: MemorySnapshot, manifest: StateManifest) -> dict[str, str]:
+    """Wording -> id of everything that is retracted: as it was when it was, else as it is."""
+    retracted = {one for one, state in manifest.states.items() if state.status is Status.RETRACTED}
+    if not retracted:
+        return {}
+    known: dict[str, str] = {}
+    for record in all_transactions(root, snapshot.manifest).values():
+        changes = record.get("states", {})
+        known |= {one: changes[one]["wording"] for one in changes.keys() & retracted if "wording" in changes[one]}
+    for one in retracted - known.keys():
+        words = _wording_of(snapshot, one)
+        known |= {} if words is None else {one: words}
+    return {words: one for one, words in known.items()}
+
+
+@lru_cache(maxsize=1024)
+def _log_file(path: Path, changed_ns: int) -> dict[str, Any]:
+    """Cached, since a file of the log is never changed. Raises: `StorageError("state_damaged")`."""
+    try:
+        records: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise StorageError("state_damaged", f"The log {path} is damaged ({error}); restore it from a copy.") from error
+    return records
+
+
+def _state_records(snapshot: MemorySnapshot, manifest: StateManifest) -> dict[str, Any]:
+    before, records = snapshot.manifest, {}
+    for one, state in manifest.states.items():
+        if (before.status(one), before.superseded_by(one)) == (state.status, state.superseded_by):
+            continue
+        records[one] = {"from": str(before.status(one)), "to": str(state.status)}
+        if state.superseded_by is not None:
+            records[one]["superseded_by"] = state.superseded_by
+        words = _wording_of(snapshot, one) if state.status is Status.RETRACTED else None
+        if words is not None:
+            records[one]["wording"] = words
+    return records
+
+
+def _wording_of(snapshot: MemorySnapshot, resource_id: str) -> str | None:
+    member = snapshot.members.get(resource_id)
+    if member is None:
+        return None
+    try:
+        resources = snapshot.read(member.source_ref)
+    except SourceMoved:
+        return None
+    return next((wording(resource) for resource, _ in resources if resource.resource_id == resource_id), None)
