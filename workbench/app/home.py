@@ -14,11 +14,10 @@ from workbench.core.settings import home_folder, load_settings
 from workbench.storage.files import owner_only_folder
 
 if TYPE_CHECKING:
-    from workbench.evaluation.figures import Report
+    from workbench.evaluation.figures import Report, WarmLatency
     from workbench.evaluation.judged import JudgedRun
     from workbench.evaluation.replay import ReplayConfig
     from workbench.evaluation.sets import ImportedSet, SetFormat
-    from workbench.evaluation.warm import WarmLatency
 
 
 class Home(HomeParts):
@@ -66,6 +65,14 @@ class Home(HomeParts):
 
         return replayed(self, selection, config, progress)
 
+    def replay_report(
+        self, selection: Selection, config: ReplayConfig, *, seed: int = 0, progress: Progress = no_progress
+    ) -> Report:
+        """The benchmark of a replay. Raises: as `app.replaying`; `case_not_found` when no case is ready."""
+        from workbench.app.replaying import replay_report
+
+        return replay_report(self, selection, config, seed, progress)
+
     def warm_latency(
         self, selection: Selection, config: ReplayConfig, repeats: int, progress: Progress = no_progress
     ) -> WarmLatency:
@@ -74,8 +81,8 @@ class Home(HomeParts):
 
         return warm_latency(self, selection, config, repeats, progress)
 
-    def report(self, selection: Selection, *, seed: int = 0, progress: Progress = no_progress) -> Report:
-        """The benchmark of the ready cases of a selection. Raises: `case_not_found` when none is ready."""
+    def report(self, selection: Selection, *, seed: int = 0, warm: int = 0, progress: Progress = no_progress) -> Report:
+        """The benchmark of the ready cases of a selection, with so many warm repeats. Raises: as `app.reports`."""
         from workbench.app.reports import reported
 
-        return reported(self, selection, seed, progress)
+        return reported(self, selection, seed, warm, progress)

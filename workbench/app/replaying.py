@@ -11,10 +11,12 @@ from workbench.app.engines import NO_MODEL
 from workbench.core.errors import NotReady
 from workbench.core.limits import resolve_limits
 from workbench.core.progress import Progress
+from workbench.evaluation.figures import Report, WarmLatency
 from workbench.evaluation.judged import JudgedRun, ready_cases
 from workbench.evaluation.replay import ReplayConfig, ReplayCorpus, Setting, plan_replay, replay
+from workbench.evaluation.report import build_report
 from workbench.evaluation.sets import Selection
-from workbench.evaluation.warm import WarmClock, WarmLatency
+from workbench.evaluation.warm import WarmClock
 from workbench.index.borrowing import BorrowingEmbedder
 from workbench.storage.locks import exclusive
 from workbench.storage.project_index import ProjectIndex, index_path
@@ -48,6 +50,13 @@ def replayed(home: HomeParts, selection: Selection, config: ReplayConfig, progre
     return runs()
 
 
+def replay_report(home: HomeParts, selection: Selection, config: ReplayConfig, seed: int, progress: Progress) -> Report:
+    """The report of a replay; its origin says with what. Raises: as `replayed`; `case_not_found` when none is ready."""
+    runs = replayed(home, selection, config, progress)
+    origin = f"{selection.origin}, replayed over its frozen corpora with {config.said(home.settings)}"
+    return build_report(runs, origin=origin, seed=seed, progress=progress)
+
+
 def warm_latency(
     home: HomeParts, selection: Selection, config: ReplayConfig, repeats: int, progress: Progress
 ) -> WarmLatency:
@@ -67,15 +76,14 @@ def _planned(home: HomeParts, selection: Selection, progress: Progress) -> Plann
 
 
 def _setting(home: HomeParts, config: ReplayConfig) -> Setting:
-    """The configuration over the home's settings, with its models opened: one that is not there is an error."""
-    settings = home.settings
-    resolve_limits({**settings.limits, **config.limits})
-    reranks = settings.cross_encoder if config.cross_encoder is None else config.cross_encoder
+    """The configuration with its models opened: one that is not there is an error."""
+    resolve_limits({**home.settings.limits, **config.limits})
+    settings = config.over(home.settings)
     return Setting(
-        home.engines.open(config.engine or settings.engine),
-        _reranker(home, config.reranker or settings.reranker) if reranks else None,
-        config.lexical or settings.lexical,
-        settings.limits,
+        home.engines.open(settings.engine),
+        _reranker(home, settings.reranker) if settings.cross_encoder else None,
+        settings.lexical,
+        home.settings.limits,
         config.limits,
     )
 

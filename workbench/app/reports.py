@@ -21,12 +21,22 @@ REPORT_FILE, CASES_FILE = "report.json", "cases.csv"
 _CASE_COLUMNS = ("case_id", "run_id", "project_id", "query", "evidence", "candidates", "resources", "latency_us")
 
 
-def reported(home: HomeParts, selection: Selection, seed: int, progress: Progress) -> Report:
-    """The report of the ready cases of a selection. Raises: `case_not_found` when none is."""
+def reported(home: HomeParts, selection: Selection, seed: int, warm: int, progress: Progress) -> Report:
+    """The report of the ready cases of a selection; warm: with the warm benchmark of so many repeats, 0 for without.
+
+    Raises: `case_not_found` when no case is ready; with `warm`, as `app.replaying`.
+    """
     case_ids = ready_cases(home.store, selection.project_ids, selection.case_ids)
     chosen = len(case_ids) if selection.case_ids is None else len(selection.case_ids)
     runs = judged_runs(home.store, case_ids, progress)
-    return build_report(runs, origin=selection.origin, seed=seed, not_ready=chosen - len(case_ids), progress=progress)
+    left_out = chosen - len(case_ids)
+    made = build_report(runs, origin=selection.origin, seed=seed, not_ready=left_out, progress=progress)
+    if not warm:
+        return made
+    from workbench.app.replaying import warm_latency
+    from workbench.evaluation.replay import ReplayConfig
+
+    return made.model_copy(update={"warm": warm_latency(home, selection, ReplayConfig(), warm, progress)})
 
 
 def save_report(report: Report, folder: Path) -> tuple[Path, Path]:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import typer
 
-from workbench.cli import cases, common, health, models, report, search, sets, watch
+from workbench.cli import cases, common, health, models, replay, report, search, sets, watch
 from workbench.cli.terminal import note, show_error, use_utf8
 from workbench.core.errors import INTERNAL_EXIT, USAGE_EXIT, InputError, WorkbenchError
 from workbench.storage.files import FILE_MODE, owner_only_folder
@@ -25,6 +25,7 @@ search.add_commands(app)
 cases.add_commands(app)
 sets.add_commands(app)
 report.add_commands(app)
+replay.add_commands(app)
 models.add_commands(app)
 health.add_commands(app)
 

@@ -13,9 +13,12 @@ from workbench.cli.selection import CaseOption, SetOption, chosen
 from workbench.cli.terminal import note, progress_bars, say, show_json, show_table
 
 if TYPE_CHECKING:
-    from workbench.evaluation.figures import Interval, Report
+    from workbench.evaluation.figures import Interval, Report, WarmLatency
 
 OutOption = Annotated[Path | None, typer.Option("--out", help="Save report.json and cases.csv into this folder.")]
+WarmOption = Annotated[
+    int, typer.Option("--warm", min=0, help="Measure warm latency: each query so many times, with nothing else.")
+]
 SeedOption = Annotated[int, typer.Option(min=0, help="Of the draws behind intervals and tests.")]
 
 
@@ -31,13 +34,14 @@ def report(
     case: CaseOption = None,
     out: OutOption = None,
     seed: SeedOption = 0,
+    warm: WarmOption = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Score the ready cases in four orders: means with 95 % intervals, and paired tests between the orders."""
     here = session(context, project, as_json)
     home = here.home()
     with progress_bars(quiet=here.as_json) as progress:
-        made = home.report(chosen(here, home, set_name, case), seed=seed, progress=progress)
+        made = home.report(chosen(here, home, set_name, case), seed=seed, warm=warm, progress=progress)
     if out is not None:
         from workbench.app.reports import save_report
 
@@ -63,8 +67,19 @@ def show_report(made: Report) -> None:
     say(f"survival in the fragments: {_interval(made.survival)}")
     if made.trace_p50_us is not None and made.trace_p95_us is not None:
         say(f"latency in the traces: p50 {made.trace_p50_us / 1000:.1f} ms, p95 {made.trace_p95_us / 1000:.1f} ms")
+    if made.warm is not None:
+        _show_warm(made.warm)
     for one in made.notes:
         note(f"{one.code}: {one.detail}")
+
+
+def _show_warm(made: WarmLatency) -> None:
+    whole = {"whole": made.whole}
+    show_table(
+        ("warm", "p50 ms", "p95 ms"),
+        ((name, one.p50_us / 1000, one.p95_us / 1000) for name, one in (whole | made.stages).items()),
+        title=f"warm: {made.cases} cases × {made.repeats}, engine {made.engine or 'none'}, alone in one process",
+    )
 
 
 def _means(made: Report, metrics: list[str]) -> Iterator[tuple[str, ...]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from workbench.core.wire import Wire
 from workbench.evaluation.benchmark import Variant
 
@@ -66,6 +64,30 @@ class Note(Wire):
     detail: str
 
 
+class Percentiles(Wire):
+    """The time, in microseconds, within which half and 95 % of the answers were there."""
+
+    p50_us: int
+    p95_us: int
+
+
+class WarmLatency(Wire):
+    """Counted are cases × repeats answers; a first round over each corpus warms up and is not counted.
+
+    corpora: frozen corpora; resources: of the smallest and of the largest one. engine: None without one; reranked:
+    whether a cross-encoder was asked. whole: from request to answer, without the history; stages: parts of it.
+    """
+
+    repeats: int
+    cases: int
+    corpora: int
+    resources: tuple[int, int]
+    engine: str | None
+    reranked: bool
+    whole: Percentiles
+    stages: dict[str, Percentiles]
+
+
 class Report(Wire):
     """The benchmark of ready cases; rows by query.
 
@@ -90,7 +112,7 @@ class Report(Wire):
     tests: tuple[PairedTest, ...]
     trace_p50_us: int | None
     trace_p95_us: int | None
-    warm: dict[str, Any] | None = None
+    warm: WarmLatency | None = None
     notes: tuple[Note, ...]
     rows: tuple[CaseFigures, ...]
 

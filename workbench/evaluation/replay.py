@@ -19,9 +19,10 @@ from workbench.core.deadline import Deadline
 from workbench.core.errors import ModelError, StorageError
 from workbench.core.limits import resolve_limits
 from workbench.core.progress import Progress, no_progress
-from workbench.core.settings import Lexical
+from workbench.core.settings import Lexical, Settings
 from workbench.core.wire import Wire
 from workbench.evaluation.cases import CaseBook
+from workbench.evaluation.figures import Comparison, Report
 from workbench.evaluation.frozen import FrozenCorpus
 from workbench.evaluation.frozen_snapshot import FrozenSnapshot
 from workbench.evaluation.judged import JudgedRun, RankedUnit
@@ -49,6 +50,26 @@ class ReplayConfig(Wire):
     cross_encoder: bool | None = None
     reranker: str | None = None
     limits: dict[str, int] = Field(default_factory=dict)
+
+    def over(self, settings: Settings) -> Settings:
+        """The settings with what differs; their limits stay, since the source run's come between."""
+        return settings.model_copy(update=self.model_dump(exclude_none=True, exclude={"limits"}))
+
+    def said(self, settings: Settings) -> str:
+        """The whole setting on one line, for people."""
+        whole = self.over(settings)
+        reranker = f"cross-encoder {whole.reranker}" if whole.cross_encoder else "no cross-encoder"
+        limits = [f"{name} {value}" for name, value in (settings.limits | self.limits).items()]
+        return ", ".join((f"engine {whole.engine}", f"lexical {whole.lexical}", reranker, *limits))
+
+
+class ReplayOutcome(Wire):
+    """A replay beside the runs that its cases were made from. comparison: from the source runs to the replay."""
+
+    config: ReplayConfig
+    source: Report
+    replayed: Report
+    comparison: Comparison
 
 
 class Setting(NamedTuple):

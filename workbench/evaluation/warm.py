@@ -7,33 +7,9 @@ from collections.abc import Sequence
 
 from workbench.core.errors import InputError
 from workbench.core.progress import Progress, no_progress
-from workbench.core.wire import Wire
+from workbench.evaluation.figures import Percentiles, WarmLatency
 from workbench.evaluation.replay import ReplayCorpus, Setting, walk
 from workbench.storage.project_index import ProjectIndex
-
-
-class Percentiles(Wire):
-    """The time, in microseconds, within which half and 95 % of the answers were there."""
-
-    p50_us: int
-    p95_us: int
-
-
-class WarmLatency(Wire):
-    """Counted are cases × repeats answers; a first round over each corpus warms up and is not counted.
-
-    corpora: frozen corpora; resources: of the smallest and of the largest one. engine: None without one; reranked:
-    whether a cross-encoder was asked. whole: from request to answer, without the history; stages: parts of it.
-    """
-
-    repeats: int
-    cases: int
-    corpora: int
-    resources: tuple[int, int]
-    engine: str | None
-    reranked: bool
-    whole: Percentiles
-    stages: dict[str, Percentiles]
 
 
 class WarmClock:
