@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 import pytest
 
-from tests.evaluation.recorded import PROJECT, Note, candidate, history, record_corpus, record_run, request
+from tests.evaluation.recorded import PROJECT, Note, candidate, case_book, history, record_corpus, record_run, request
 from workbench.core.run import RunState
 from workbench.evaluation.runs import RunHistory
-
-
-def pin(home: Path, run_id: str) -> None:
-    """Refer to a run by a case, as page 50 lays cases down."""
-    with sqlite3.connect(home / "local.db") as connection:
-        connection.execute(
-            "INSERT INTO evaluation_cases (case_id, run_id, created_at, updated_at) VALUES (?, ?, 'now', 'now')",
-            (f"case-{run_id}", run_id),
-        )
-    connection.close()
 
 
 def bodies(home: Path) -> set[str]:
@@ -28,8 +17,9 @@ def bodies(home: Path) -> set[str]:
 
 @pytest.mark.spec("D10")
 def test_the_500_newest_unpinned_runs_stay_and_every_pinned_one(runs: RunHistory, tmp_path: Path) -> None:
+    record_corpus(runs, "miv-1", {"a": Note("a", "text")})
     ids = [record_run(runs, candidate(1)) for _ in range(500)]
-    pin(tmp_path, ids[0])
+    case_book(tmp_path, runs).create(ids[0])
     other = record_run(runs, project="other")
     ids += [record_run(runs) for _ in range(3)]
 
@@ -50,10 +40,11 @@ def test_a_running_run_is_never_the_one_to_go(tmp_path: Path) -> None:
 
 @pytest.mark.spec("D11")
 def test_clear_removes_ended_unpinned_runs_only(runs: RunHistory, tmp_path: Path) -> None:
+    record_corpus(runs, "miv-1", {"a": Note("a", "text")})
     pinned, gone = record_run(runs), record_run(runs)
     running = runs.begin(PROJECT, request(), "key-1")
     other = record_run(runs, project="other")
-    pin(tmp_path, pinned)
+    case_book(tmp_path, runs).create(pinned)
 
     assert runs.clear(PROJECT) == 1
     assert {run.run_id for run in runs.list(PROJECT, 10)} == {pinned, running}
@@ -70,7 +61,7 @@ def test_a_body_goes_when_the_last_run_that_searched_it_is_gone(runs: RunHistory
     for number, note in enumerate(versions):
         record_corpus(runs, f"miv-{number}", {"a": note, "b": kept})
         ids.append(record_run(runs, miv=f"miv-{number}"))
-    pin(tmp_path, ids[0])
+    case_book(tmp_path, runs).create(ids[0])
     assert bodies(tmp_path) == {note.content_hash for note in [*versions, kept]}
 
     runs.clear(PROJECT)
