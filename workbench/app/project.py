@@ -34,7 +34,7 @@ from workbench.storage.project_index import ProjectIndex
 if TYPE_CHECKING:
     from workbench.index.report import BuildReport
     from workbench.memory.snapshot import MemorySnapshot
-    from workbench.memory.writing.gate import WriteGate
+    from workbench.memory.writing.gate import Commit, WriteGate
 
 MOST_RESTARTS = 3
 CANCELLED_MESSAGE = "The caller cancelled this activation, or went away."
@@ -91,10 +91,13 @@ class Project:
 
     @cached_property
     def gate(self) -> WriteGate:
-        """The only way to change this memory."""
-        from workbench.app.writing import open_gate
+        """The only way to change this memory; what it commits is the snapshot that is known from then on."""
+        from workbench.app.writing import Captures, open_gate
 
-        return open_gate(self)
+        captures = Captures(self.index.stamps, lambda stamps: self.capture(stamps=stamps))
+        gate = open_gate(self.root, self.project_id, self.home.settings, captures)
+        gate.on_commit.append(self._know)
+        return gate
 
     def capture(
         self, progress: Progress = no_progress, *, stamps: Mapping[str, SourceStamp] | None = None
@@ -232,6 +235,9 @@ class Project:
 
             entries = map(_corpus_entry, reader.corpus())
             self.home.history.record_corpus(self.project_id, reader.revision.miv, entries, read)
+
+    def _know(self, commit: Commit) -> None:
+        self.known = SnapshotRef(self.project_id, commit.miv, commit.record_state_version)
 
     def _seen_state_version(self) -> int:
         """The state of the memory that the head was built with; 0 without a head."""

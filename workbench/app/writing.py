@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from workbench.core.limits import resolve_limits
-from workbench.core.resource import SnapshotRef, SourceStamp
-from workbench.core.settings import MutationMode
-from workbench.memory.snapshot import MemorySnapshot
-from workbench.memory.writing.gate import Commit, WriteGate
+from workbench.core.resource import SourceStamp
+from workbench.core.settings import MutationMode, Settings
+from workbench.memory.view import MemorySnapshot
+from workbench.memory.writing.gate import WriteGate
 
-if TYPE_CHECKING:
-    from workbench.app.project import Project
+Stamps = Mapping[str, SourceStamp]
 
 
-def open_gate(project: Project) -> WriteGate:
-    """The gate of a project; every commit is the snapshot that the project knows from then on."""
-    settings = project.home.settings
-    gate = WriteGate(
-        project.root,
-        project.project_id,
-        Captures(project),
+def open_gate(root: Path, project_id: str, settings: Settings, capture: Callable[[], MemorySnapshot]) -> WriteGate:
+    """The gate of a memory root, as the settings have it."""
+    return WriteGate(
+        root,
+        project_id,
+        capture,
         limits=resolve_limits(settings.limits),
         read_only=settings.memory_mutation_mode is MutationMode.READONLY,
     )
-
-    def publish(commit: Commit) -> None:
-        project.known = SnapshotRef(project.project_id, commit.miv, commit.record_state_version)
-
-    gate.on_commit.append(publish)
-    return gate
 
 
 class Captures:
@@ -39,15 +31,15 @@ class Captures:
     The index says which epoch a source is in; what the last capture saw is used where it agrees with that.
     """
 
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self._last: Mapping[str, SourceStamp] = {}
+    def __init__(self, indexed: Callable[[], Stamps], capture: Callable[[Stamps], MemorySnapshot]) -> None:
+        self._indexed, self._capture = indexed, capture
+        self._last: Stamps = {}
 
     def __call__(self) -> MemorySnapshot:
         """The memory as it is now. Raises: as `capture_snapshot`."""
-        indexed = self._project.index.stamps()
+        indexed = self._indexed()
         known = {ref: stamp for ref, stamp in self._last.items() if _agrees(stamp, indexed.get(ref))}
-        snapshot = self._project.capture(stamps={**indexed, **known})
+        snapshot = self._capture({**indexed, **known})
         self._last = snapshot.stamps
         return snapshot
 
