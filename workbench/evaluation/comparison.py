@@ -5,7 +5,7 @@ from __future__ import annotations
 from workbench.core.errors import InputError
 from workbench.evaluation.figures import CaseFigures, Change, Comparison, Note, Report
 from workbench.evaluation.metrics import METRICS
-from workbench.evaluation.statistics import Name, mean_intervals, tested
+from workbench.evaluation.statistics import Name, mean_intervals, paired_p
 
 FRAGMENTS = "fragments"
 FAMILY = f"{', '.join(METRICS)} of every order, and survival"
@@ -29,7 +29,7 @@ def compare_reports(before: Report, after: Report, *, seed: int = 0) -> Comparis
         {name: np.array([_value(row, name) for row in _paired(one)]) for name in names} for one in (before, after)
     )
     differences = {name: new[name] - old[name] for name in names}
-    intervals, p_values = mean_intervals(differences, seed), tested(differences, seed)
+    intervals, p_values = mean_intervals(differences, seed), paired_p(differences, seed)
     return Comparison(
         before=before.origin,
         after=after.origin,

@@ -22,7 +22,7 @@ from workbench.evaluation.figures import CaseFigures, Interval, Note, PairedTest
 from workbench.evaluation.hits import BESIDE, OrderFigures, order_figures, survival
 from workbench.evaluation.judged import JudgedRun
 from workbench.evaluation.metrics import DEPTH, METRICS, MISS, score_places
-from workbench.evaluation.statistics import PERMUTATIONS, RESAMPLES, Name, mean_intervals, tested
+from workbench.evaluation.statistics import PERMUTATIONS, RESAMPLES, Name, mean_intervals, paired_p
 
 if TYPE_CHECKING:
     from workbench.evaluation.statistics import Values
@@ -93,7 +93,7 @@ def build_report(
                 p=p,
                 p_holm=p_holm,
             )
-            for (one, two, metric), (p, p_holm) in tested(differences, seed).items()
+            for (one, two, metric), (p, p_holm) in paired_p(differences, seed).items()
         ),
         trace_p50_us=_nearest_rank(latencies, 0.5),
         trace_p95_us=_nearest_rank(latencies, 0.95),

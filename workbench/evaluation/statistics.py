@@ -36,7 +36,7 @@ def mean_intervals(columns: Mapping[Name, Values], seed: int) -> dict[Name, Inte
     }
 
 
-def tested(differences: Mapping[Name, Values], seed: int) -> dict[Name, tuple[float, float]]:
+def paired_p(differences: Mapping[Name, Values], seed: int) -> dict[Name, tuple[float, float]]:
     """Each column's p by paired randomisation, and the same corrected by Holm over all columns as one family."""
     import numpy as np
 
