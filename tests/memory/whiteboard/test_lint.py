@@ -11,11 +11,18 @@ from workbench.memory.whiteboard.lint import LintInput, lint
 from workbench.memory.whiteboard.report import Finding, LintReport, LintRule
 
 TODAY = date(2026, 12, 1)
-GLOSSARY = "| word | 中文 | meaning |\n|---|---|---|\n| probe, logger | 记录仪 | the box |\n| tour | 行程 | stops |\n"
+GLOSSARY = """---
+kind: glossary
+---
+| word | 中文 | meaning |
+|---|---|---|
+| probe, logger | 记录仪 | the box |
+| tour | 行程 | stops |
+"""
 
 
 def report(pages: dict[str, str], stale_days: int = 30, **more: object) -> LintReport:
-    others = {ref: text.encode() for ref, text in more.pop("others", {}).items()}  # type: ignore[attr-defined]
+    others = [(ref, text.encode()) for ref, text in more.pop("others", {}).items()]  # type: ignore[attr-defined]
     raw = {f"whiteboard/{name}": text.encode() for name, text in pages.items()}
     return lint(LintInput(raw, others, **more), TODAY, stale_days)  # type: ignore[arg-type]
 
@@ -97,7 +104,7 @@ def test_a_card_that_is_not_current_is_stale_whatever_its_date() -> None:
 @pytest.mark.parametrize("second", ["The loggers' logger.", "坏掉的记录仪。", "A PROBE."])
 def test_a_glossary_term_on_two_cards_without_a_card_of_its_own_is_missed(second: str) -> None:
     pages = {"p.md": card("a", "Cold", "First.\nOne probe is late.") + card("b", "Warm", second)}
-    more = {"others": {"notes/words.md": GLOSSARY}, "glossaries": frozenset({"notes/words.md"})}
+    more = {"others": {"notes/words.md": GLOSSARY}}
     assert found(LintRule.MISSING_CARD, pages, **more) == [("whiteboard/p.md", "a", 5)]
 
 
@@ -113,14 +120,14 @@ def test_a_glossary_term_on_two_cards_without_a_card_of_its_own_is_missed(second
     ids=["one card", "another word and code", "a title names it", "an id names it"],
 )
 def test_a_term_on_one_card_or_with_a_card_is_not_missed(pages: str) -> None:
-    more = {"others": {"notes/words.md": GLOSSARY}, "glossaries": frozenset({"notes/words.md"})}
+    more = {"others": {"notes/words.md": GLOSSARY}}
     assert found(LintRule.MISSING_CARD, {"p.md": pages}, **more) == []
 
 
 @pytest.mark.spec("T4-5")
 def test_without_a_glossary_nothing_is_missed_and_the_report_says_why() -> None:
     pages = {"p.md": card("a", "Cold", "One probe.") + card("b", "Warm", "The probe.")}
-    result = report(pages, others={"notes/words.md": GLOSSARY})
+    result = report(pages, others={"notes/words.md": GLOSSARY.replace("kind", "title")})
     missing = next(check for check in result.checks if check.rule is LintRule.MISSING_CARD)
     assert (missing.findings, missing.note) == (0, "0 terms of 0 glossaries")
 
@@ -128,7 +135,7 @@ def test_without_a_glossary_nothing_is_missed_and_the_report_says_why() -> None:
 @pytest.mark.spec("T4-5")
 def test_terms_may_stand_in_a_list_too() -> None:
     pages = {"p.md": card("a", "Cold", "A tour.") + card("b", "Warm", "The tour. 偏离。") + card("c", "C", "偏离")}
-    more = {"others": {"w.md": "- **tour**: a day\n- 偏离：超温\n"}, "glossaries": frozenset({"w.md"})}
+    more = {"others": {"w.md": "---\nkind: glossary\n---\n- **tour**: a day\n- 偏离：超温\n"}}
     assert found(LintRule.MISSING_CARD, pages, **more) == [("whiteboard/p.md", "a", 4), ("whiteboard/p.md", "b", 9)]
 
 

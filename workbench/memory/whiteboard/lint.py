@@ -7,7 +7,7 @@ is reported as not checked.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
@@ -19,6 +19,7 @@ from workbench.memory.whiteboard.places import is_archive
 from workbench.memory.whiteboard.report import Check, Coverage, Finding, LintReport, LintRule
 
 STALE_DAYS = 30
+GLOSSARY_KIND = "glossary"
 LEAST_CARDS_FOR_A_TERM = 2
 _DATED = re.compile(
     r"^[\s>*_-]*(?:date|updated|checked|日期|更新|核对)[*_]*\s*[:：][\s*_]*(\d{4}-\d{2}-\d{2})\b",
@@ -28,15 +29,31 @@ _DATED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class LintInput:
-    """What a lint reads, by source_ref. others: sources that are no pages; glossaries: those that define terms.
+    """What a lint reads. pages: by source_ref; others: sources that are no pages, each read once and let go.
 
-    status: of a card by its id.
+    unreadable: sources that are not there to be read, and why. status: of a card by its id.
     """
 
     pages: Mapping[str, bytes]
-    others: Mapping[str, bytes] = field(default_factory=dict)
-    glossaries: frozenset[str] = frozenset()
+    others: Iterable[tuple[str, bytes]] = ()
+    unreadable: Sequence[str] = ()
     status: Callable[[str], Status] = lambda _: Status.CURRENT
+
+
+@dataclass(slots=True)
+class _Around:
+    """What stands around the cards: links from there, and what glossaries define."""
+
+    links: set[str] = field(default_factory=set)
+    linking_sources: int = 0
+    glossaries: list[str] = field(default_factory=list)
+    terms: list[Term] = field(default_factory=list)
+
+    def add(self, source_ref: str, prose: Prose, text: str) -> None:
+        self.links |= links_in(text)
+        if prose.fields.get("kind") == GLOSSARY_KIND:
+            self.glossaries.append(source_ref)
+            self.terms += glossary_terms(prose)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +77,22 @@ class _Looked:
 
 def lint(given: LintInput, today: date, stale_days: int = STALE_DAYS) -> LintReport:
     """The report. A page or source that cannot be read is skipped and named; no order of the input matters."""
-    prose, skipped = _read({**given.others, **given.pages})
-    live = [page for page in sorted(given.pages) if page in prose and not is_archive(page)]
-    archives = [page for page in sorted(given.pages) if page in prose and is_archive(page)]
-    cards = [card for page in live for card in _cards(page, given.pages[page], prose[page])]
-    known = cards + [card for page in archives for card in _cards(page, given.pages[page], prose[page])]
-    glossaries = sorted(given.glossaries & prose.keys())
-    terms = [term for page in glossaries for term in glossary_terms(prose[page])]
+    around, skipped = _Around(), list(given.unreadable)
+    live: dict[str, list[_Looked]] = {}
+    archived: dict[str, list[_Looked]] = {}
+    for page, prose in _readable(sorted(given.pages.items()), skipped):
+        on_page = list(_cards(page, given.pages[page], prose))
+        (archived if is_archive(page) else live)[page] = on_page
+        around.add(page, prose, _outside(on_page, prose))
+    for source_ref, prose in _readable(given.others, skipped):
+        around.add(source_ref, prose, prose.text)
+        around.linking_sources += 1
+    cards = [card for page in live.values() for card in page]
+    known = cards + [card for page in archived.values() for card in page]
     findings = [
-        *_orphans(cards, _links_outside_cards(prose, cards)),
+        *_orphans(cards, around.links),
         *_stale(cards, given.status, today - timedelta(days=stale_days)),
-        *_missing_cards(cards, known, terms),
+        *_missing_cards(cards, known, sorted(around.terms)),
         *_missing_links(cards),
     ]
     findings.sort(key=lambda one: (one.page, one.line, one.rule, one.message))
@@ -78,24 +100,21 @@ def lint(given: LintInput, today: date, stale_days: int = STALE_DAYS) -> LintRep
         pages=tuple(live),
         cards=len(cards),
         undated=sum(card.dated is None for card in cards),
-        archive_pages=tuple(archives),
-        linking_sources=len(prose.keys() - given.pages.keys()),
-        glossaries=tuple(glossaries),
-        terms=len(terms),
-        skipped=tuple(skipped),
+        archive_pages=tuple(archived),
+        linking_sources=around.linking_sources,
+        glossaries=tuple(sorted(around.glossaries)),
+        terms=len(around.terms),
+        skipped=tuple(sorted(skipped)),
     )
     return LintReport(findings=tuple(findings), checks=tuple(_checks(findings, coverage)), coverage=coverage)
 
 
-def _read(sources: Mapping[str, bytes]) -> tuple[dict[str, Prose], list[str]]:
-    prose: dict[str, Prose] = {}
-    skipped = []
-    for source_ref in sorted(sources):
+def _readable(sources: Iterable[tuple[str, bytes]], skipped: list[str]) -> Iterator[tuple[str, Prose]]:
+    for source_ref, raw in sources:
         try:
-            prose[source_ref] = read_prose(sources[source_ref])
+            yield source_ref, read_prose(raw)
         except UnreadableSource as error:
             skipped.append(f"{source_ref}: {error.reason}")
-    return prose, skipped
 
 
 def _cards(page: str, raw: bytes, prose: Prose) -> Iterator[_Looked]:
@@ -116,22 +135,16 @@ def _newest(texts: list[str]) -> date | None:
     return max(days, default=None)
 
 
-def _links_outside_cards(prose: Mapping[str, Prose], cards: list[_Looked]) -> frozenset[str]:
-    """What is linked to from sources that are no pages, and from the text of pages around their cards."""
-    inside: dict[str, list[Card]] = {}
+def _outside(cards: list[_Looked], prose: Prose) -> str:
+    """The text of a page around its cards."""
+    lines = prose.text.split("\n")
     for looked in cards:
-        inside.setdefault(looked.page, []).append(looked.card)
-    links: set[str] = set()
-    for page, body in prose.items():
-        lines = body.text.split("\n")
-        for card in inside.get(page, ()):
-            first, last = card.span.line_start - 1, card.span.line_end
-            lines[first:last] = [""] * (last - first)
-        links |= links_in("\n".join(lines))
-    return frozenset(links)
+        first, last = looked.card.span.line_start - 1, looked.card.span.line_end
+        lines[first:last] = [""] * (last - first)
+    return "\n".join(lines)
 
 
-def _orphans(cards: list[_Looked], outside: frozenset[str]) -> Iterator[Finding]:
+def _orphans(cards: list[_Looked], outside: Set[str]) -> Iterator[Finding]:
     """Cards that nothing links to; a link to oneself is none."""
     linked_from: dict[str, set[int]] = {}
     for number, card in enumerate(cards):
