@@ -32,6 +32,7 @@ from workbench.storage.index_records import IndexedResource, IndexedUnit, Revisi
 from workbench.storage.project_index import ProjectIndex
 
 if TYPE_CHECKING:
+    from workbench.app.whiteboard import Whiteboard
     from workbench.index.report import BuildReport
     from workbench.memory.snapshot import MemorySnapshot
     from workbench.memory.writing.gate import Commit, WriteGate
@@ -98,6 +99,13 @@ class Project:
         gate = open_gate(self.root, self.project_id, self.home.settings, captures)
         gate.on_commit.append(self._know)
         return gate
+
+    @cached_property
+    def whiteboard(self) -> Whiteboard:
+        """The whiteboard pages of this memory."""
+        from workbench.app.whiteboard import Whiteboard
+
+        return Whiteboard(self.gate)
 
     def capture(
         self, progress: Progress = no_progress, *, stamps: Mapping[str, SourceStamp] | None = None

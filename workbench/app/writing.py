@@ -22,6 +22,7 @@ def open_gate(root: Path, project_id: str, settings: Settings, capture: Callable
         capture,
         limits=resolve_limits(settings.limits),
         read_only=settings.memory_mutation_mode is MutationMode.READONLY,
+        whiteboard_write=settings.whiteboard_write,
     )
 
 

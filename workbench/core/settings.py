@@ -51,6 +51,7 @@ class Settings(BaseSettings):
     memory_mutation_mode: MutationMode = Field(
         MutationMode.READWRITE, description="the write gate; readonly: refuses changes, recall and recovery go on"
     )
+    whiteboard_write: bool = Field(True, description="the whiteboard entry of the write gate; off: pages are only read")
     cross_encoder: bool = Field(False, description="rerank where the model is admitted; off means RRF order")
     embedding_cache: bool = Field(True, description="reuse vectors; off: nothing is reused, everything still correct")
     index_delta_sync: bool = Field(True, description="send changes to remote workers; off: everything, every time")

@@ -35,7 +35,8 @@ _TX_ID_CHARS = 200
 class WriteGate:
     """The gate of one memory root.
 
-    capture: the memory as it is now. read_only: refuse every change; recovery goes on. clock: the time of day, UTC.
+    capture: the memory as it is now. read_only: refuse every change; recovery goes on. whiteboard_write: off refuses
+    changes of whiteboard pages. clock: the time of day, UTC.
     on_commit: called with every commit that is done, after the lock is free; must return at once and not raise.
     """
 
@@ -47,10 +48,12 @@ class WriteGate:
         *,
         limits: Limits | None = None,
         read_only: bool = False,
+        whiteboard_write: bool = True,
         clock: Clock = utc_now,
         wait_s: float = WRITER_WAIT_S,
     ) -> None:
         self.root, self.project_id, self.read_only = root, project_id, read_only
+        self.whiteboard_write = whiteboard_write
         self.on_commit: list[Callable[[Commit], None]] = []
         self.capture, self._clock, self._wait_s = capture, clock, wait_s
         self._limits = limits or resolve_limits()
@@ -127,6 +130,10 @@ class WriteGate:
         targets, findings = checks.find_targets(self.root, load_layout(self.root), snapshot, writes, most)
         _raise_invalid(findings)
         _raise_conflicts(checks.digest_conflicts(targets))
+        if not self.whiteboard_write and any(one.changes and one.place.layer is Layer.WHITEBOARD for one in targets):
+            raise InputError(
+                "read_only", "Writing to the whiteboard is switched off; set whiteboard_write = true first."
+            )
         violations = {
             one.write.source_ref: page_violations(
                 one.place.held, one.write.content, pages.get(one.write.source_ref, PageEdit())
