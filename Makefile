@@ -7,9 +7,9 @@ KB ?= $(wildcard ../shared/kb)
 ARGS ?=
 export WORKBENCH_HOME ?= $(CURDIR)/.home
 
-EXTRAS_lab := models,lab
-EXTRAS_dev := models,torch,lab,evaluation,dev
-EXTRAS_bench := models,torch,bench
+EXTRAS_lab := models,lab,serve
+EXTRAS_dev := models,torch,lab,serve,evaluation,dev
+EXTRAS_bench := models,torch,serve,bench
 
 .PHONY: help quickstart lab test check bench
 .SECONDARY:

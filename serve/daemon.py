@@ -1,0 +1,205 @@
+"""The one process of a home that owns its engine: it listens for bridges, for HTTP, and for the signal to end.
+
+A second start finds the first. The lock is the system's: however a process ends, the next one can begin.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import signal
+import socket
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import Any
+
+import structlog
+import uvicorn
+from filelock import FileLock, Timeout
+from mcp.server.stdio import stdio_server
+
+from serve.connections import SteadyProtocol
+from serve.errors import trouble
+from serve.http import build_app
+from serve.logs import set_up_logs
+from serve.place import Place
+from serve.security import MOST_BODY_BYTES, token_of
+from serve.service import Service
+from serve.tools import build_server
+from workbench import __version__
+from workbench.app import Home
+from workbench.core.errors import WorkbenchError
+from workbench.storage.files import FILE_MODE
+
+GRACE_S = 5.0
+"""How long running calls may go on after SIGTERM before they are cancelled."""
+LOOK_S = 0.1
+BACKLOG = 1_024
+_log = structlog.get_logger("serve")
+
+
+class Running(Exception):
+    """Another process serves this home; `card` is what it says of itself."""
+
+    def __init__(self, card: dict[str, Any]) -> None:
+        super().__init__("running")
+        self.card = card
+
+
+def run(
+    home: Path, roots: Sequence[Path], *, port: int | None, linger_s: float | None, show_queries: bool = False
+) -> None:
+    """Serve a home until SIGTERM or SIGINT.
+
+    port: of the loopback, 0 for any free one, None for none. linger_s: end after so many seconds without a client.
+    Raises: `Running`; `WorkbenchError` for a root or a home that cannot be served.
+    """
+    set_up_logs()
+    place = Place.of(home)
+    lock = FileLock(place.lock, timeout=0, mode=FILE_MODE)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise Running(place.announced()) from None
+    try:
+        _allow_connections()
+        asyncio.run(_Daemon(place, home, roots, port, linger_s, show_queries).serve())
+    finally:
+        for left in (place.mcp_socket, place.http_socket, place.card):
+            left.unlink(missing_ok=True)
+        lock.release()
+
+
+class _Daemon:
+    def __init__(
+        self,
+        place: Place,
+        home: Path,
+        roots: Sequence[Path],
+        port: int | None,
+        linger_s: float | None,
+        show_queries: bool,
+    ) -> None:
+        self._place, self._roots, self._port, self._linger_s = place, roots, port, linger_s
+        self._home, self._show_queries = home, show_queries
+        self._clients: set[asyncio.Task[None]] = set()
+
+    async def serve(self) -> None:
+        """From the first socket to the last."""
+        self._service = Service(Home.open(self._home), show_queries=self._show_queries)
+        for root in self._roots:
+            self._service.serve_project(root)
+        self._service.start()
+        bridges = await asyncio.start_unix_server(
+            self._client, sock=_unix_socket(self._place.mcp_socket), limit=MOST_BODY_BYTES + 1024, backlog=BACKLOG
+        )
+        web, listeners = self._web()
+        serving = asyncio.create_task(web.serve(sockets=listeners))
+        ports = [one.getsockname()[1] for one in listeners if one.family == socket.AF_INET]
+        self._place.announce(pid=os.getpid(), version=__version__, port=ports[0] if ports else None)
+        _log.info("serving", pid=os.getpid(), port=ports[0] if ports else None, projects=list(self._service.projects))
+        await self._until_told(serving)
+        _log.info("ending", running=self._service.busy)
+        bridges.close()
+        web.should_exit = True
+        await self._service.drain(GRACE_S)
+        for client in self._clients:
+            client.cancel()
+        await asyncio.gather(serving, *self._clients, return_exceptions=True)
+        await asyncio.to_thread(self._service.close)
+        _log.info("ended")
+
+    def _web(self) -> tuple[uvicorn.Server, list[socket.socket]]:
+        listeners, token = [_unix_socket(self._place.http_socket)], None
+        if self._port is not None:
+            token = token_of(self._place.token)
+            listeners.append(_loopback_socket(self._port))
+        config = uvicorn.Config(
+            build_app(self._service, token),
+            http=SteadyProtocol,
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            backlog=BACKLOG,
+            timeout_graceful_shutdown=round(GRACE_S),
+        )
+        web = uvicorn.Server(config)
+        web.capture_signals = nullcontext  # type: ignore[method-assign,assignment] # they are this daemon's
+        return web, listeners
+
+    async def _until_told(self, serving: asyncio.Task[None]) -> None:
+        told, loop = asyncio.Event(), asyncio.get_running_loop()
+        for one in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(one, told.set)
+        last_used = time.monotonic()
+        while not told.is_set() and not serving.done():
+            if self._clients or self._service.busy:
+                last_used = time.monotonic()
+            elif self._linger_s is not None and time.monotonic() - last_used > self._linger_s:
+                return
+            with suppress(TimeoutError):
+                await asyncio.wait_for(told.wait(), LOOK_S)
+
+    async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One bridge: a line that names its memories, then MCP in lines until either side closes."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._clients.add(task)
+        try:
+            hello = json.loads(await reader.readline())
+            projects = [self._service.serve_project(Path(root)) for root in hello["projects"]]
+            server = build_server(self._service, projects[0] if projects else None)
+            async with stdio_server(reader, _Lines(writer)) as (incoming, outgoing):  # type: ignore[arg-type]
+                await server.run(incoming, outgoing, server.create_initialization_options())
+        except (OSError, ValueError, KeyError, WorkbenchError, ExceptionGroup) as error:
+            _log.warning("client_lost", **trouble(error))
+        finally:
+            self._clients.discard(task)
+            writer.close()
+
+
+class _Lines:
+    """The writing half of a stream, as the SDK's line transport wants it."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+
+    async def write(self, text: str) -> None:
+        self._writer.write(text.encode())
+
+    async def flush(self) -> None:
+        await self._writer.drain()
+
+
+def _unix_socket(path: Path) -> socket.socket:
+    """A listening socket that only its owner can reach; a stale one is replaced, since the lock is held."""
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        listener.bind(str(path))
+    finally:
+        os.umask(before)
+    listener.listen(BACKLOG)
+    return listener
+
+
+def _loopback_socket(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
+    return listener
+
+
+def _allow_connections() -> None:
+    """As many open files as the system allows, so that idle connections do not starve the databases."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = hard if hard != resource.RLIM_INFINITY else 65_536
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(wanted, 65_536)), hard))
