@@ -79,7 +79,7 @@ def test_a_stale_version_is_refused_and_says_what_stands_now(workbench: Command,
         (["--rank", 99], "invalid_argument", "rank 99"),
         (["--rank", 0], "invalid_argument", "rank 0"),
         (["--rank", 1, "--rank", 1], "evidence_duplicate", "evidence[1]"),
-        (["--evidence", "nowhere.md", "--evidence", "发布.md"], "evidence_invalid", "evidence[1]"),
+        (["--evidence", "nowhere.md", "--evidence", "发布\udcff.md"], "evidence_invalid", "evidence[1]"),
     ],
 )
 def test_evidence_that_means_nothing_is_refused_with_its_place(
@@ -90,9 +90,10 @@ def test_evidence_that_means_nothing_is_refused_with_its_place(
     assert refused.err.startswith(f"{code}: ") and said in refused.err
 
 
+@pytest.mark.parametrize("name", ["nothing", "", "混合", "\udcff", "%' OR 1=1"])
 @pytest.mark.parametrize("command", ["create", "show", "resolve"])
-def test_an_id_of_nothing_is_said(workbench: Command, command: str) -> None:
-    answer = workbench("case", command, "nothing", *(["--version", 1] if command == "resolve" else []))
+def test_an_id_of_nothing_is_said(workbench: Command, command: str, name: str) -> None:
+    answer = workbench("case", command, name, *(["--version", 1] if command == "resolve" else []))
     assert answer.status == 2
     assert answer.err.startswith("run_not_found: " if command == "create" else "case_not_found: ")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -55,6 +56,35 @@ def test_a_blob_that_a_power_cut_left_short_is_written_again(tmp_path: Path) -> 
     (blobs.folder / "2c" / HELLO).write_bytes(b"")
     blobs.write(b"hello")
     assert blobs.read(HELLO) == b"hello"
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the name of an open file is asked of /proc")
+def test_securing_puts_every_blob_and_its_folders_on_the_disk_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs, synced, fsync = BlobStore(tmp_path), [], os.fsync
+
+    def watch(handle: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{handle}").readlink())
+        fsync(handle)
+
+    names = [blobs.write(text) for text in (b"hello", b"world")]
+    monkeypatch.setattr(os, "fsync", watch)
+    assert blobs.secure(names) == {}
+    files = [blobs.folder / name[:2] / name for name in names]
+    assert set(synced) == {*files, *(file.parent for file in files), blobs.folder, tmp_path}
+    synced.clear()
+    assert blobs.secure(names) == {}
+    assert synced == []
+
+
+def test_securing_names_what_is_missing_or_was_changed(tmp_path: Path) -> None:
+    blobs = BlobStore(tmp_path)
+    names = [blobs.write(text) for text in (b"hello", b"world", b"whole")]
+    (blobs.folder / names[0][:2] / names[0]).unlink()
+    (blobs.folder / names[1][:2] / names[1]).write_bytes(b"earth")
+    assert blobs.secure(names) == {names[0]: "is missing or not readable", names[1]: "was changed on disk"}
+    assert blobs.secure([]) == {}
 
 
 @pytest.mark.parametrize("name", [HELLO, "", "../../etc/passwd", HELLO.upper(), HELLO + "/.."])

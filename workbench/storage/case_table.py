@@ -81,7 +81,7 @@ def conflict(case: Case, expected_version: int) -> InputError:
 
 
 def _found(connection: sqlite3.Connection, case_id: str) -> Case:
-    found = _rows(connection, sql.BY_PREFIX, {"prefix": case_id.lower()}) if case_id else []
+    found = _rows(connection, sql.BY_PREFIX, {"prefix": case_id.lower()}) if case_id.isascii() and case_id else []
     if not found:
         raise InputError("case_not_found", f"No case is called {case_id[:80]!r}; `workbench case list` lists them.")
     if len(found) > 1:
