@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 from workbench.core.hashing import sha256_hex
 from workbench.markdown.errors import UnreadableSource
 from workbench.memory.layout import MARKDOWN_SUFFIXES
+from workbench.memory.own_files import put_own
 from workbench.memory.reading import VANISHED, read_stable
 from workbench.memory.state import ManifestDamaged, StateManifest, document_of, manifest_of
-from workbench.storage.swapping import move_file, put_file, remove_file
+from workbench.storage.swapping import move_file, remove_file
 
 JOURNAL_FORMAT = "memory-journal-1"
 JOURNAL_FOLDER, CONFLICTS_FOLDER = ".memory/journal", ".memory/conflicts"
@@ -96,7 +97,7 @@ def write_entry(root: Path, entry: JournalEntry) -> None:
         "before": document_of(entry.before),
         "after": document_of(entry.after),
     }
-    put_file(root / JOURNAL_FOLDER / entry.file_name, json.dumps(document).encode(), area="memory.journal")
+    put_own(root, f"{JOURNAL_FOLDER}/{entry.file_name}", json.dumps(document).encode(), area="memory.journal")
 
 
 def drop_entry(root: Path, entry: JournalEntry) -> None:

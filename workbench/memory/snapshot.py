@@ -45,6 +45,8 @@ __all__ = [
 SNAPSHOT_FORMAT = "memory-snapshot-1"
 SOURCE_UNREADABLE = "source_unreadable"
 UNFINISHED_WRITE = "unfinished_write"
+CAPTURE_WAIT_S = 2.0
+"""How long a capture waits for a writer to finish; a reader is not held up as long as another writer is."""
 
 
 def capture_snapshot(
@@ -71,7 +73,7 @@ def capture_snapshot(
         snapshot = capture()
         if _write_mark(root) == mark:
             return snapshot
-    with suppress(NotReady, StorageError), writer_lock(root):
+    with suppress(NotReady, StorageError), writer_lock(root, CAPTURE_WAIT_S):
         recover(root)
         return capture()
     # Nobody can settle the transaction now: what it has replaced so far is not shown.
@@ -108,8 +110,8 @@ def _capture(
         message = f"The memory root {root} is suddenly empty; the last index is left alone. Is a disk not mounted?"
         raise StorageError("project_unreadable", message)
     now, spool = _stamp_all(scan, stamps, limits.source_bytes, progress)
-    now |= _isolated(now, unfinished)
     manifest = read_manifest(root, seen_state_version)
+    now |= _isolated(now, [entry for entry in unfinished if entry.tx_id not in manifest.transactions])
     identities = resolve_identities(now.values())
     sources = tuple(stamp.source for stamp in now.values() if stamp.error is None)
     miv = memory_index_version(project_id, sources, manifest)

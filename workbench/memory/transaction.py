@@ -26,15 +26,16 @@ from workbench.memory.journal import (
     write_entry,
 )
 from workbench.memory.manifest import MANIFEST_PATH, stored_manifest
+from workbench.memory.own_files import OWN_FOLDER, clear_unfinished, put_own
 from workbench.memory.state import StateManifest, document_of, render_manifest
 from workbench.memory.versions import keep_version, read_version
 from workbench.storage.files import writing
-from workbench.storage.swapping import FileMoved, move_file, put_file, remove_file, swap_file, temporary_of
+from workbench.storage.swapping import FileMoved, move_file, remove_file, swap_file, temporary_of
 
-LOCK_PATH = ".memory/writer.lock"
+LOCK_PATH, _IGNORE_PATH = f"{OWN_FOLDER}/writer.lock", f"{OWN_FOLDER}/.gitignore"
 WRITER_WAIT_S = 5.0
 _POLL_S = 0.01
-_UNTRACKED = b"/.gitignore\n/journal/\n/writer.lock\n"
+_UNTRACKED = b"/.gitignore\n/journal/\n/writer.lock\n/*.mw-tmp\n"
 
 
 @contextmanager
@@ -46,8 +47,6 @@ def writer_lock(root: Path, wait_s: float = WRITER_WAIT_S) -> Iterator[None]:
     path = root / LOCK_PATH
     with writing(path):
         path.parent.mkdir(exist_ok=True)
-        if not (path.parent / ".gitignore").exists():
-            put_file(path.parent / ".gitignore", _UNTRACKED, area="memory.ignore")
         lock = FileLock(path, thread_local=False, fallback_to_soft=False)
         try:
             lock.acquire(timeout=wait_s, poll_interval=_POLL_S)
@@ -55,6 +54,8 @@ def writer_lock(root: Path, wait_s: float = WRITER_WAIT_S) -> Iterator[None]:
             message = "Another process is writing this memory; reading goes on, try the change again."
             raise NotReady("writer_busy", message) from error
     try:
+        if not (root / _IGNORE_PATH).exists():
+            put_own(root, _IGNORE_PATH, _UNTRACKED, area="memory.ignore")
         yield
     finally:
         lock.release()
@@ -83,6 +84,7 @@ def recover(root: Path) -> None:
 
     Raises: `StorageError`, `home_unwritable` or `state_damaged`.
     """
+    clear_unfinished(root)
     for path in entry_files(root):
         entry = read_entry(root, path)
         if entry is not None and _settle(root, entry):
@@ -126,7 +128,7 @@ def _holds(root: Path, entry: JournalEntry) -> bool:
 
 
 def _replace_manifest(root: Path, manifest: StateManifest) -> None:
-    put_file(root / MANIFEST_PATH, render_manifest(manifest), area="memory.manifest")
+    put_own(root, MANIFEST_PATH, render_manifest(manifest), area="memory.manifest")
 
 
 def _keep(root: Path, change: FileChange) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from workbench.core.hashing import sha256_hex
-from workbench.storage.swapping import put_file
+from workbench.memory.own_files import put_own
 
 VERSIONS_FOLDER = ".memory/versions"
 
@@ -17,17 +17,17 @@ def keep_version(root: Path, data: bytes) -> None:
     """Keep bytes before they are replaced. Raises: `StorageError("home_unwritable")`."""
     digest = sha256_hex(data)
     if read_version(root, digest) is None:
-        put_file(_path(root, digest), data, area="memory.version")
+        put_own(root, _ref(digest), data, area="memory.version")
 
 
 def read_version(root: Path, digest: str) -> bytes | None:
     """The bytes of this digest; None when they were never kept, or are not what they were."""
     try:
-        data = _path(root, digest).read_bytes()
+        data = (root / _ref(digest)).read_bytes()
     except OSError:
         return None
     return data if sha256_hex(data) == digest else None
 
 
-def _path(root: Path, digest: str) -> Path:
-    return root / VERSIONS_FOLDER / digest[:2] / f"{digest}.md"
+def _ref(digest: str) -> str:
+    return f"{VERSIONS_FOLDER}/{digest[:2]}/{digest}.md"

@@ -32,10 +32,10 @@ def temporary_of(path: Path) -> Path:
     return path.with_name(f".{sha256_hex(os.fsencode(path.name))[:16]}.mw-tmp")
 
 
-def put_file(path: Path, data: bytes, *, area: str) -> None:
+def put_file(path: Path, data: bytes, *, temporary: Path, area: str) -> None:
     """Replace a file that nobody else edits. area: names the steps. Raises: `StorageError("home_unwritable")`."""
     with writing(path):
-        temporary = _prepared(path, data, area)
+        _prepare(temporary, path, data, area)
         step(f"{area}.replace")
         temporary.replace(path)
         step(f"{area}.sync")
@@ -47,8 +47,9 @@ def swap_file(path: Path, data: bytes, seen: str | None, *, area: str) -> None:
 
     Raises: `FileMoved` when other bytes stand there by now; `StorageError("home_unwritable")`.
     """
+    temporary = temporary_of(path)
     with writing(path):
-        temporary = _prepared(path, data, area)
+        _prepare(temporary, path, data, area)
         step(f"{area}.replace")
         try:
             _create(temporary, path) if seen is None else _exchange_seen(temporary, path, seen, sha256_hex(data))
@@ -85,9 +86,8 @@ def digest_of(path: Path) -> str | None:
         return None
 
 
-def _prepared(path: Path, data: bytes, area: str) -> Path:
-    """The new bytes on the disk beside the file that they are for, with its mode."""
-    temporary = temporary_of(path)
+def _prepare(temporary: Path, path: Path, data: bytes, area: str) -> None:
+    """Put the new bytes on the disk, with the mode of the file that they are for."""
     _make_folder(path.parent)
     step(f"{area}.prepare")
     try:
@@ -100,7 +100,6 @@ def _prepared(path: Path, data: bytes, area: str) -> Path:
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
-    return temporary
 
 
 def _make_folder(folder: Path) -> None:

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 from workbench.core.errors import StorageError
 from workbench.core.resource import Status
+from workbench.memory.own_files import put_own
 from workbench.memory.state import StateManifest
 from workbench.memory.view import MemorySnapshot, SourceMoved
 from workbench.memory.writing.checks import Target, wording
 from workbench.memory.writing.values import Commit
-from workbench.storage.swapping import put_file
 
 LOG_FOLDER = ".memory/log"
 MOST_RECENT, SPILLED = 256, 128
@@ -68,7 +68,7 @@ def spilled(root: Path, manifest: StateManifest) -> StateManifest:
     old = dict(in_order[:SPILLED])
     first = int(in_order[0][1].get("number", 0))
     text = json.dumps(old, indent=1, sort_keys=True, ensure_ascii=False)
-    put_file(root / LOG_FOLDER / f"{first:08}.json", f"{text}\n".encode(), area="memory.log")
+    put_own(root, f"{LOG_FOLDER}/{first:08}.json", f"{text}\n".encode(), area="memory.log")
     return replace(manifest, transactions=dict(in_order[SPILLED:]))
 
 
