@@ -14,6 +14,7 @@ from workbench.core.settings import home_folder, load_settings
 from workbench.storage.files import owner_only_folder
 
 if TYPE_CHECKING:
+    from workbench.evaluation.export import EvaluationExport
     from workbench.evaluation.figures import Report, WarmLatency
     from workbench.evaluation.judged import JudgedRun
     from workbench.evaluation.replay import ReplayConfig
@@ -56,6 +57,12 @@ class Home(HomeParts):
         from workbench.app.sets import import_set
 
         return import_set(self, form, path, name=name, memory=memory, progress=progress)
+
+    def export(self, selection: Selection, *, seed: int = 0, progress: Progress = no_progress) -> EvaluationExport:
+        """The ready cases of a selection as a fixture, beside their report. Raises: as `app.fixtures.export_set`."""
+        from workbench.app.fixtures import export_set
+
+        return export_set(self, selection, seed=seed, progress=progress)
 
     def replay(
         self, selection: Selection, config: ReplayConfig, progress: Progress = no_progress

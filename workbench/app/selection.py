@@ -24,8 +24,7 @@ def select(home: HomeParts, set_name: str | None, case_ids: Sequence[str], proje
         raise InputError("invalid_argument", "Choose the cases by a set, by case ids or by a project: one of them.")
     if set_name is not None:
         chosen = read_set(home.folder, set_name)
-        origin = f"set {chosen.name} ({chosen.format}, sha256 {chosen.digest})"
-        return Selection(origin, chosen.project_ids, chosen.cases)
+        return Selection(chosen.origin, chosen.project_ids, chosen.cases)
     if project is not None:
         return Selection(f"project {project.project_id}", (project.project_id,))
     cases = {case.case_id: case for case in map(home.cases.get, case_ids)}

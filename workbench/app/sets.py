@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.app.fixtures import import_fixture
 from workbench.app.project import Project
 from workbench.core.activation import ActivationRequest
 from workbench.core.case import CaseState
-from workbench.core.errors import InputError, StorageError
+from workbench.core.errors import StorageError
 from workbench.core.hashing import digest
 from workbench.core.limits import resolve_limits
 from workbench.core.progress import Progress, no_progress
@@ -23,7 +24,7 @@ from workbench.core.text import clean_text
 from workbench.evaluation.importers.evidence import EvidenceFinder
 from workbench.evaluation.importers.memory_files import folder_name, write_memory
 from workbench.evaluation.importers.parsed import Findings, ParsedSet, Question, SetScope
-from workbench.evaluation.sets import ImportedSet, SetFormat, find_set, set_folder, write_set
+from workbench.evaluation.sets import ImportedSet, SetFormat, free_name, set_folder, write_set
 
 if TYPE_CHECKING:
     from workbench.app.parts import HomeParts
@@ -40,16 +41,16 @@ def import_set(
     memory: Path | None = None,
     progress: Progress = no_progress,
 ) -> ImportedSet:
-    """Import a set of another maker, or questions about the memory root `memory`. Importing it again changes nothing.
+    """Import a set of another maker, questions about the memory root `memory`, or a fixture; once more changes nothing.
 
     progress: the phases of an index build, and `cases` in questions. Raises: `InputError("invalid_argument")` for a
-    set that cannot be used, with all findings, or when another set has this name; as `Project.refresh` and `activate`.
+    set that cannot be used, with all findings, or when another set has this name; as `import_fixture`,
+    `Project.refresh` and `activate`.
     """
+    if form is SetFormat.FIXTURE:
+        return import_fixture(home, path, name, progress)
     parsed = _read(form, path)
-    name = name or _name_of(parsed.name)
-    known = find_set(home.folder, name)
-    if known is not None and known.digest != parsed.digest:
-        raise InputError("invalid_argument", f"Another set is called {name} here; choose a name with --name.")
+    name = free_name(home.folder, name or _name_of(parsed.name), parsed.digest)
     return _Import(home, parsed, name, memory, progress).run()
 
 
@@ -72,6 +73,7 @@ class _Import:
             name=self._name,
             format=self._parsed.format,
             digest=self._parsed.digest,
+            origin=f"{self._parsed.format} set {self._name}, sha256 {self._parsed.digest}",
             project_ids=tuple(projects),
             roots=tuple(str(project.root) for project in projects.values()),
             cases=tuple(cases),

@@ -1,4 +1,4 @@
-"""`import`: evaluation sets of other makers, questions about the project's memory, and exported fixtures."""
+"""`export` and `import`: chosen cases as files; fixtures, public sets and questions as projects with ready cases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.common import JsonOption, ProjectOption, session
+from workbench.cli.selection import CaseOption, SetOption, chosen
 from workbench.cli.terminal import note, progress_bars, show_json, show_table
+from workbench.core.limits import resolve_limits
 from workbench.evaluation.sets import SetFormat
 
 if TYPE_CHECKING:
@@ -19,7 +21,35 @@ SHOWN_FINDINGS = 20
 
 def add_commands(app: typer.Typer) -> None:
     """Add these commands to the root command."""
+    app.command("export")(export_set)
     app.command("import")(import_set)
+
+
+def export_set(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option("--out", help="The folder that the files are written to.")],
+    trec: Annotated[bool, typer.Option("--trec", help="Also write TREC run files and qrels.")] = False,
+    set_name: SetOption = None,
+    case_ids: CaseOption = None,
+    project: ProjectOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write ready cases as fixture.json, which `import fixture` reads, and the report on them beside it."""
+    from workbench.app.fixtures import save_export, save_trec
+
+    here = session(context, project, as_json)
+    home = here.home()
+    selection = chosen(here, home, set_name, case_ids)
+    with progress_bars(quiet=here.as_json) as progress:
+        exported = home.export(selection, progress=progress)
+    size, most = len(exported.fixture_json.encode()), resolve_limits(home.settings.limits).fixture_bytes
+    if size > most:
+        note(f"fixture.json has {size} bytes; an import takes it where the limit fixture_bytes is more than {most}.")
+    files = save_export(exported, out) + (save_trec(home, selection, out) if trec else ())
+    if here.as_json:
+        show_json({"set_digest": exported.report.set_digest, "cases": exported.report.cases, "files": files})
+    else:
+        show_table(("file", "bytes"), [(str(file), file.stat().st_size) for file in files])
 
 
 def import_set(

@@ -40,6 +40,9 @@ LIMIT_FIELDS: dict[str, LimitField] = {
     "build_timeout_ms": LimitField(21_600_000, 1_000, 86_400_000, "milliseconds", "one scheduled build"),
     "retained_runs": LimitField(500, 1, 100_000, "runs", "unpinned runs kept for one project"),
     "source_bytes": LimitField(4 * 1024 * 1024, 1, 64 * 1024 * 1024, "bytes", "one source file"),
+    "fixture_bytes": LimitField(
+        128 * 1024 * 1024, 1, 1024 * 1024 * 1024, "bytes", "one evaluation set that is imported"
+    ),
     "state_units": LimitField(96, 1, 512, "units", "units that one activation state remembers"),
 }
 
@@ -65,6 +68,7 @@ class Limits:
     build_timeout_ms: int
     retained_runs: int
     source_bytes: int
+    fixture_bytes: int
     state_units: int
 
 

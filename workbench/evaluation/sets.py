@@ -30,7 +30,8 @@ class SetFormat(StrEnum):
 
 
 class ImportedSet(Wire):
-    """One imported set. digest: sha256 of what was imported; cases: case ids in the set's order.
+    """One imported set. digest: sha256 of what was imported; origin: what a report on it says of its cases, which for
+    a fixture is what was said where it was exported; cases: case ids in the set's order.
 
     roots: the memory roots written for it, one a project; empty for a fixture, whose corpora are frozen already.
     """
@@ -38,6 +39,7 @@ class ImportedSet(Wire):
     name: str
     format: SetFormat
     digest: str
+    origin: str
     project_ids: tuple[str, ...]
     roots: tuple[str, ...]
     cases: tuple[str, ...]
@@ -86,6 +88,17 @@ def read_set(home: Path, name: str) -> ImportedSet:
         known = ", ".join(_names(home)) or "none yet"
         raise InputError("invalid_argument", f"No imported set is called {name}; known are: {known}.")
     return found
+
+
+def free_name(home: Path, name: str, digest: str) -> str:
+    """The name, when no set has it or the one that has it is this very set.
+
+    Raises: `InputError("invalid_argument")`; as `find_set`.
+    """
+    known = find_set(home, name)
+    if known is not None and known.digest != digest:
+        raise InputError("invalid_argument", f"Another set is called {name} here; choose a name with --name.")
+    return name
 
 
 def write_set(home: Path, imported: ImportedSet) -> None:

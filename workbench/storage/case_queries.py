@@ -26,7 +26,7 @@ EVIDENCE = "SELECT resource_id, unit_key, excerpt FROM evaluation_evidence WHERE
 # The run may have been removed since its corpus was checked; and somebody else may have made the case.
 CREATE = """
 INSERT INTO evaluation_cases (case_id, run_id, created_at, updated_at)
-SELECT :case_id, run_id, :at, :at FROM retrieval_runs WHERE run_id = :run_id AND state = 'succeeded'
+SELECT :case_id, run_id, :at, :at FROM retrieval_runs WHERE run_id = :run_id
 ON CONFLICT (run_id) DO NOTHING
 """
 
@@ -38,3 +38,8 @@ WHERE case_id = :case_id AND version = :version
 DROP_EVIDENCE = "DELETE FROM evaluation_evidence WHERE case_id = ?"
 
 ADD_EVIDENCE = "INSERT INTO evaluation_evidence (case_id, resource_id, unit_key, excerpt) VALUES (?, ?, ?, ?)"
+
+ADD_READY = """
+INSERT INTO evaluation_cases (case_id, run_id, state, version, created_at, updated_at)
+VALUES (?, ?, 'ready', ?, ?, ?)
+"""

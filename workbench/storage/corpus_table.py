@@ -67,7 +67,9 @@ class CorpusTable:
         with self._store.reading() as connection:
             latest = connection.execute(sql.LATEST, (project_id,)).fetchone()
         if latest is None or latest[1] != miv:
-            manifest = self._add(project_id, miv, {entry.resource_id: entry for entry in entries}, at)
+            known = {entry.resource_id: entry for entry in entries}
+            with self._store.writing("add_manifest") as connection:
+                manifest = add_manifest(connection, project_id, miv, known, at)
         elif latest[2]:
             return int(latest[0])
         else:
@@ -112,22 +114,6 @@ class CorpusTable:
                 self._blobs.remove(one)
         return len(unused)
 
-    def _add(self, project_id: str, miv: str, entries: Mapping[str, CorpusEntry], at: str) -> int:
-        with self._store.writing("add_manifest") as connection:
-            latest = connection.execute(sql.LATEST, (project_id,)).fetchone()
-            if latest is not None and latest[1] == miv:
-                return int(latest[0])
-            manifest = 1 if latest is None else int(latest[0]) + 1
-            known = {row[0]: _entry(row) for row in connection.execute(sql.OPEN, (project_id,))}
-            gone = [one for one, entry in known.items() if entries.get(one) != entry]
-            new = [entry for one, entry in entries.items() if known.get(one) != entry]
-            connection.executemany(sql.CLOSE, [(manifest - 1, project_id, one) for one in gone])
-            connection.executemany(sql.ADD_ENTRY, [(*entry, project_id, manifest) for entry in new])
-            connection.executemany(sql.EXPECT_BLOB, [(entry.resource_hash, at) for entry in new])
-            connection.execute(sql.ADD_MANIFEST, (project_id, manifest, miv, len(entries), at))
-            connection.execute(sql.ADOPT_RUNS, (manifest, project_id, miv))
-        return manifest
-
     def _archive(self, project_id: str, read: Reader) -> bool:
         with self._store.reading() as connection:
             missing = connection.execute(sql.MISSING, (project_id,)).fetchall()
@@ -147,6 +133,28 @@ class CorpusTable:
             if sha256_hex(data) == resource_hash:
                 self._blobs.write(data)
                 yield len(data), resource_hash
+
+
+def add_manifest(
+    connection: sqlite3.Connection, project_id: str, miv: str, entries: Mapping[str, CorpusEntry], at: str
+) -> int:
+    """Make these resources, by id, the project's latest corpus, in the caller's transaction; its number.
+
+    Nothing is added when the latest one is of this miv.
+    """
+    latest = connection.execute(sql.LATEST, (project_id,)).fetchone()
+    if latest is not None and latest[1] == miv:
+        return int(latest[0])
+    manifest = 1 if latest is None else int(latest[0]) + 1
+    known = {row[0]: _entry(row) for row in connection.execute(sql.OPEN, (project_id,))}
+    gone = [one for one, entry in known.items() if entries.get(one) != entry]
+    new = [entry for one, entry in entries.items() if known.get(one) != entry]
+    connection.executemany(sql.CLOSE, [(manifest - 1, project_id, one) for one in gone])
+    connection.executemany(sql.ADD_ENTRY, [(*entry, project_id, manifest) for entry in new])
+    connection.executemany(sql.EXPECT_BLOB, [(entry.resource_hash, at) for entry in new])
+    connection.execute(sql.ADD_MANIFEST, (project_id, manifest, miv, len(entries), at))
+    connection.execute(sql.ADOPT_RUNS, (manifest, project_id, miv))
+    return manifest
 
 
 def _entry(row: sqlite3.Row | tuple[str, ...]) -> CorpusEntry:

@@ -24,6 +24,17 @@ WHERE run_id = :run_id AND state = 'running'
 RETURNING run_rowid, project_id
 """
 
+_ENDED = (
+    "run_id", "project_id", "request_key", "query", "request", "started_at", "latency_us", "pipeline", "revision",
+    "miv", "arms", "engine", "stale", "building_miv", "ordering", "stage_us", "degradations", "candidate_count",
+    "fragment_count", "budget", "decision", "fragments", "fused_out", "manifest",
+)  # fmt: skip
+
+ADD_ENDED = f"""
+INSERT INTO retrieval_runs (state, {", ".join(_ENDED)}) VALUES ('succeeded', :{", :".join(_ENDED)})
+RETURNING run_rowid
+"""
+
 FAIL = """
 UPDATE retrieval_runs SET
     state = 'failed', owner = NULL, latency_us = :latency_us, revision = :revision, miv = :miv, arms = :arms,
@@ -70,7 +81,7 @@ LIST = f"SELECT {RUN_COLUMNS} FROM retrieval_runs WHERE project_id = ? ORDER BY 
 # Run ids are hex digits, all of which sort before "g".
 BY_PREFIX = f"SELECT {RUN_COLUMNS} FROM retrieval_runs WHERE run_id >= :prefix AND run_id < :prefix || 'g' LIMIT 2"
 
-ASKED = "SELECT request, query, request_key, manifest FROM retrieval_runs WHERE run_id = ?"
+ASKED = "SELECT request, query, request_key, manifest, pipeline, decision FROM retrieval_runs WHERE run_id = ?"
 
 CANDIDATE_COLUMNS = tuple(Candidate.model_fields)
 

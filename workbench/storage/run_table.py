@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from workbench.core.activation import ActivationRequest, ActivationResult, IndexState
 from workbench.core.candidate import Candidate
 from workbench.core.errors import InputError
+from workbench.core.fixture import SourceRun
 from workbench.core.run import RecalledUnit, RunError, RunRecord, RunSummary, Trace
 from workbench.storage import run_queries as sql
 from workbench.storage.central_store import CentralStore
@@ -27,6 +28,8 @@ class AskedRun(NamedTuple):
 
     request: ActivationRequest
     manifest: int | None
+    pipeline: str | None
+    decision: dict[str, Any] | None
 
 
 class RunTable:
@@ -37,10 +40,8 @@ class RunTable:
 
     def begin(self, run_id: str, project_id: str, request: ActivationRequest, key: str, owner: str, at: str) -> None:
         """Add a running run that belongs to the process `owner`. The request is kept without its delta state."""
-        cut = request.model_copy(update={"observation": (request.observation or "")[:OBSERVATION_CHARS] or None})
-        shape = cut.model_dump_json(exclude=_REQUEST_SHAPE, exclude_defaults=True)
         with self._store.writing("begin_run") as connection:
-            connection.execute(sql.BEGIN, (run_id, project_id, key, request.query, shape, owner, at))
+            connection.execute(sql.BEGIN, (run_id, project_id, key, request.query, _shape(request), owner, at))
 
     def succeed(self, run_id: str, result: ActivationResult, trace: Trace, latency_us: int, keep: int) -> bool:
         """End a run with its result and trace, and let the project's oldest unpinned runs beyond `keep` go."""
@@ -105,7 +106,7 @@ class RunTable:
         Raises: `InputError("run_not_found")`; `InputError("invalid_argument")` when several start so.
         """
         with self._store.reading() as connection:
-            found = _rows(connection, sql.BY_PREFIX, {"prefix": run_id.lower()}) if run_id else []
+            found = _rows(connection, sql.BY_PREFIX, {"prefix": run_id.lower()}) if run_id.isascii() and run_id else []
             if not found:
                 raise InputError("run_not_found", f"No run is called {run_id[:80]!r}; `workbench runs` lists them.")
             if len(found) > 1:
@@ -122,9 +123,31 @@ class RunTable:
             row = connection.execute(sql.ASKED, (run_id,)).fetchone()
         if row is None:
             raise InputError("run_not_found", f"No run is called {run_id[:80]!r}; `workbench runs` lists them.")
-        shape, query, request_key, manifest = row
+        shape, query, request_key, manifest, pipeline, decision = row
         request = ActivationRequest.model_validate(json.loads(shape) | {"query": query, "request_key": request_key})
-        return AskedRun(request, manifest)
+        return AskedRun(request, manifest, pipeline, None if decision is None else json.loads(decision))
+
+
+def add_source_run(connection: sqlite3.Connection, run: SourceRun, project_id: str, manifest: int) -> None:
+    """Add an ended run that was recorded elsewhere, in the caller's transaction."""
+    values = _result_columns(run, run.trace) | {
+        "run_id": run.run_id,
+        "project_id": project_id,
+        "query": run.request.query,
+        "request": _shape(run.request),
+        "started_at": run.started_at,
+        "latency_us": run.latency_us,
+        "manifest": manifest,
+    }
+    ((run_rowid,),) = connection.execute(sql.ADD_ENDED, values).fetchall()
+    rows = [(run_rowid, *_candidate_row(candidate)) for candidate in run.trace.candidates]
+    connection.executemany(sql.ADD_CANDIDATE, rows)
+
+
+def _shape(request: ActivationRequest) -> str:
+    """The request as it is kept: without its delta state, and of an observation the beginning."""
+    cut = request.model_copy(update={"observation": (request.observation or "")[:OBSERVATION_CHARS] or None})
+    return cut.model_dump_json(exclude=_REQUEST_SHAPE, exclude_defaults=True)
 
 
 def _rows(connection: sqlite3.Connection, query: str, values: Any) -> list[sqlite3.Row]:
@@ -133,7 +156,7 @@ def _rows(connection: sqlite3.Connection, query: str, values: Any) -> list[sqlit
     return cursor.execute(query, values).fetchall()
 
 
-def _result_columns(result: ActivationResult, trace: Trace) -> dict[str, Any]:
+def _result_columns(result: ActivationResult | SourceRun, trace: Trace) -> dict[str, Any]:
     return _index_columns(result.index) | {
         "request_key": result.request_key,
         "pipeline": result.pipeline,

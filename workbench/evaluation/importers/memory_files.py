@@ -56,7 +56,10 @@ class Names:
         for path in _choices(wanted, document.document_id):
             if self._take(path):
                 if path != wanted:
-                    findings.add(f"document {document.document_id!r}", f"its path {wanted!r} cannot be; it is {path!r}")
+                    findings.add(
+                        f"document {document.document_id!r}",
+                        f"its file is {path!r}, since {wanted!r} is unsafe or taken",
+                    )
                 return path
         raise AssertionError("the choices do not end")
 

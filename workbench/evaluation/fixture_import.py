@@ -1,0 +1,90 @@
+"""Brings a fixture into a home: what is there already stays as it is, what is new comes in whole, or nothing does.
+
+A project that lives in this home already keeps its history to itself: the imported one is then called
+`PROJECT@` and ten digits of the fixture's digest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from workbench.core.case import Case, CaseState
+from workbench.core.errors import InputError
+from workbench.core.fixture import Fixture, FixtureCase, Manifest
+from workbench.core.progress import Progress, no_progress
+from workbench.evaluation.cases import CaseBook
+from workbench.evaluation.export import frozen_case
+from workbench.evaluation.fixture import invalid
+from workbench.evaluation.runs import RunHistory
+from workbench.storage.fixture_store import FixtureStore, NewCases
+
+
+@dataclass(frozen=True, slots=True)
+class FixtureImporter:
+    """One home, as far as an import concerns it."""
+
+    cases: CaseBook
+    history: RunHistory
+    store: FixtureStore
+
+    def run(self, fixture: Fixture, at: str, progress: Progress = no_progress) -> tuple[str, ...]:
+        """Add what is not here yet; the ids of the projects that hold the cases now, each once.
+
+        progress: as `FixtureStore.add`. Raises: `InputError("fixture_invalid")` with every conflict as detail.
+        """
+        here = {case.case_id: known for case in fixture.cases if (known := self._known(case.case_id))}
+        findings = [
+            f"cases[{number}]: {finding}"
+            for number, case in enumerate(fixture.cases)
+            for finding in self._conflicts(case, fixture.corpora[case.run.corpus], here.get(case.case_id))
+        ]
+        if findings:
+            raise invalid(findings)
+        new = self._new(fixture, [case for case in fixture.cases if case.case_id not in here])
+        if new.cases:
+            self.store.add(new, at, progress)
+        return tuple(dict.fromkeys(self.cases.get(case.case_id).project_id for case in fixture.cases))
+
+    def _known(self, case_id: str) -> Case | None:
+        with suppress(InputError):
+            return self.cases.get(case_id)
+        return None
+
+    def _conflicts(self, case: FixtureCase, corpus: Manifest, known: Case | None) -> Iterator[str]:
+        """What of this home stands against a case of the fixture."""
+        if known is None:
+            if self.store.has_run(case.run.run_id):
+                yield f"the run {case.run.run_id} is here already, without this case"
+            return
+        if known.state is not CaseState.READY:
+            yield f"the case {case.case_id} is here already and is {known.state}"
+        elif set(known.evidence) != set(case.evidence):
+            yield f"the case {case.case_id} is here already with other evidence"
+        mine = frozen_case(self.cases, self.history, known)
+        same_run = mine.case.run == case.run.model_copy(update={"corpus": 0})
+        if not same_run or mine.manifest.resources != corpus.resources:
+            yield f"the case {case.case_id} is here already with another source run or corpus"
+
+    def _new(self, fixture: Fixture, cases: list[FixtureCase]) -> NewCases:
+        """The part of a fixture that these cases need, under the project ids of this home."""
+        places = {old: new for new, old in enumerate(dict.fromkeys(case.run.corpus for case in cases))}
+        corpora = [self._renamed(fixture.corpora[old], fixture.digest) for old in places]
+        return NewCases(
+            bodies={
+                one.resource_hash: fixture.bodies[one.resource_hash] for corpus in corpora for one in corpus.resources
+            },
+            corpora=corpora,
+            cases=[
+                case.model_copy(
+                    update={"run": case.run.model_copy(update={"corpus": places[case.run.corpus]})},
+                )
+                for case in cases
+            ],
+        )
+
+    def _renamed(self, corpus: Manifest, digest: str) -> Manifest:
+        if not self.store.has_project(corpus.project_id):
+            return corpus
+        return corpus.model_copy(update={"project_id": f"{corpus.project_id}@{digest[:10]}"})
