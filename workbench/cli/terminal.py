@@ -46,6 +46,11 @@ def read_text() -> str:
     return sys.stdin.read()
 
 
+def read_bytes() -> bytes:
+    """All of stdin, byte for byte."""
+    return sys.stdin.buffer.read()
+
+
 def write_text(path: Path, text: str) -> None:
     """Replace a file that the person named with `text`, or leave it as it was."""
     atomic_write(path, text.encode("utf-8"), durable=False)

@@ -10,7 +10,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from enum import StrEnum
 
 from workbench.core.errors import InputError
 from workbench.core.hashing import sha256_hex
@@ -24,19 +23,11 @@ from workbench.memory.whiteboard.contract import Actor, PageEdit
 from workbench.memory.whiteboard.places import appended
 from workbench.memory.writing.gate import WriteGate
 from workbench.memory.writing.ledger import commit_of
-from workbench.memory.writing.values import Commit, Write
+from workbench.memory.writing.values import AnswerTarget, Commit, Write
 from workbench.memory.writing.whiteboard import digest_of, read_source, require_layer
 
 MOST_ATTEMPTS = 4
 LEDGER = "# Handoff ledger\n\n## Status\n\nThe state of the work stands on the whiteboard and is not repeated here.\n"
-
-
-class AnswerTarget(StrEnum):
-    """Where an answer goes: a card of a page, a file of its own, or the handoff ledger."""
-
-    CARD = "card"
-    MEMORY = "memory"
-    HANDOFF = "handoff"
 
 
 _LAYERS = {

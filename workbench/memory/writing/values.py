@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from workbench.core.resource import Status
 from workbench.core.wire import Wire
@@ -33,3 +34,11 @@ class Commit(Wire):
     written: tuple[str, ...]
     miv: str
     record_state_version: int
+
+
+class AnswerTarget(StrEnum):
+    """Where an answer goes: a card of a page, a file of its own, or the handoff ledger."""
+
+    CARD = "card"
+    MEMORY = "memory"
+    HANDOFF = "handoff"
