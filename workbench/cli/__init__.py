@@ -12,7 +12,20 @@ from collections.abc import Sequence
 
 import typer
 
-from workbench.cli import cases, common, health, models, plugins, replay, report, search, sets, watch, whiteboard
+from workbench.cli import (
+    cases,
+    common,
+    health,
+    memory,
+    models,
+    plugins,
+    replay,
+    report,
+    search,
+    sets,
+    watch,
+    whiteboard,
+)
 from workbench.cli.terminal import note, show_error, use_utf8
 from workbench.core.errors import INTERNAL_EXIT, USAGE_EXIT, InputError, WorkbenchError
 from workbench.storage.files import FILE_MODE, owner_only_folder
@@ -28,6 +41,7 @@ report.add_commands(app)
 replay.add_commands(app)
 models.add_commands(app)
 health.add_commands(app)
+memory.add_commands(app)
 whiteboard.add_commands(app)
 plugins.add_commands(app)
 

@@ -13,6 +13,7 @@ import typer
 
 from workbench import __version__
 from workbench.cli.common import JsonOption, ProjectOption, session
+from workbench.cli.memory import conflict_sentence
 from workbench.cli.terminal import note, say, show_json, show_table
 from workbench.core.errors import InputError
 from workbench.core.resource import GONE
@@ -69,6 +70,8 @@ def _models(home: Home) -> list[dict[str, Any]]:
 
 
 def _health(project: Project) -> dict[str, Any]:
+    from workbench.memory.writing.history import writing_health
+
     head = project.index.head()
     stamps = project.index.stamps()
     return {
@@ -85,6 +88,7 @@ def _health(project: Project) -> dict[str, Any]:
             "resources": head.resource_count,
             "units": head.unit_count,
         },
+        "writing": writing_health(project.root).model_dump(mode="json"),
         "unreadable": [
             {"source_ref": ref, "reason": stamp.error}
             for ref, stamp in sorted(stamps.items())
@@ -105,5 +109,9 @@ def _show_report(report: dict[str, Any]) -> None:
         note(f"No index yet: run `workbench index {project['root']}`.")
     else:
         show_table(("head", "value"), ((name, str(value)) for name, value in project["head"].items()))
+    for entry in project["writing"]["pending"]:
+        note(f"unfinished: {entry['file']}; the next change, or the next `workbench index`, settles it.")
+    for conflict in project["writing"]["conflicts"]:
+        note(conflict_sentence(conflict))
     for source in project["unreadable"]:
         note(f"source_unreadable: {source['source_ref']}: {source['reason']}")

@@ -95,7 +95,7 @@ class WriteGate:
             self._check_meaning(snapshot, targets, planned, changes, manifest)
             written = [one for one in targets if one.changes]
             record = Record(tx_id, time_text(self._clock()), actor, reason, planned.miv(self.project_id, manifest))
-            after = spilled(self.root, transaction(record, snapshot, manifest, written))
+            after = spilled(self.root, transaction(record, snapshot, planned, manifest, written))
             entry = JournalEntry(tx_id, _file_changes(written), snapshot.manifest, after)
             self._perform(entry, written)
         commit = Commit(
@@ -115,6 +115,10 @@ class WriteGate:
         """
         with writer_lock(self.root, self._wait_s):
             recover(self.root)
+
+    def today(self) -> str:
+        """The date by the gate's clock, for a dated entry."""
+        return self._clock().date().isoformat()
 
     def _refuse(self, tx_id: str) -> None:
         if self.read_only:

@@ -4,6 +4,7 @@ A transaction of the manifest is
 
     {"number": 7, "at": "2026-11-02T09:00:00.000Z", "actor": "user", "reason": "...", "miv": MIV,
      "record_state_version": 3, "states": {ID: {"from": "current", "to": "retracted", "wording": DIGEST}},
+     "entries": {ID: "added" or "changed" or "removed"},
      "written": {"notes/db.md": {"before": DIGEST or null, "after": DIGEST}}}
 
 Numbers count all transactions of a memory. A file of the log, `NUMBER.json`, holds records by tx_id, the oldest under
@@ -24,7 +25,7 @@ from workbench.core.resource import Status
 from workbench.memory.own_files import put_own
 from workbench.memory.state import StateManifest
 from workbench.memory.view import MemorySnapshot, SourceMoved
-from workbench.memory.writing.checks import Target, wording
+from workbench.memory.writing.checks import Planned, Target, wording
 from workbench.memory.writing.values import Commit
 
 LOG_FOLDER = ".memory/log"
@@ -42,7 +43,7 @@ class Record(NamedTuple):
 
 
 def transaction(
-    record: Record, snapshot: MemorySnapshot, manifest: StateManifest, written: Sequence[Target]
+    record: Record, snapshot: MemorySnapshot, planned: Planned, manifest: StateManifest, written: Sequence[Target]
 ) -> StateManifest:
     """The manifest with the record of this transaction. manifest: with its changes applied already."""
     document: dict[str, Any] = {
@@ -55,6 +56,8 @@ def transaction(
     }
     if record.reason:
         document["reason"] = record.reason
+    if entries := _entry_records(snapshot, planned, written):
+        document["entries"] = entries
     if states := _state_records(snapshot, manifest):
         document["states"] = states
     return replace(manifest, transactions={**manifest.transactions, record.tx_id: document})
@@ -117,6 +120,19 @@ def _log_file(path: Path, changed_ns: int) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise StorageError("state_damaged", f"The log {path} is damaged ({error}); restore it from a copy.") from error
     return records
+
+
+def _entry_records(snapshot: MemorySnapshot, planned: Planned, written: Sequence[Target]) -> dict[str, str]:
+    """What the writes do to the resources of their sources."""
+    refs = {one.write.source_ref for one in written}
+    before = {one: member.content_hash for one, member in snapshot.members.items() if member.source_ref in refs}
+    after = {planned.identities.id_of(entry): entry.content_hash for one in written for entry in one.stamp.entries}
+    changed = {one for one in before.keys() & after.keys() if before[one] != after[one]}
+    return {
+        **dict.fromkeys(sorted(after.keys() - before.keys()), "added"),
+        **dict.fromkeys(sorted(changed), "changed"),
+        **dict.fromkeys(sorted(before.keys() - after.keys()), "removed"),
+    }
 
 
 def _state_records(snapshot: MemorySnapshot, manifest: StateManifest) -> dict[str, Any]:
