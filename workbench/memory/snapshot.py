@@ -37,6 +37,7 @@ __all__ = [
     "SourceChanges",
     "SourceMoved",
     "capture_snapshot",
+    "members_of",
     "memory_index_version",
     "read_verified_block",
     "validate_hit",
@@ -118,7 +119,7 @@ def _capture(
     return MemorySnapshot(
         SnapshotRef(project_id, miv, manifest.record_state_version),
         sources,
-        _members(now, identities, manifest),
+        members_of(now, identities, manifest),
         now,
         SourceChanges.between(stamps, now),
         (*_unreadable(now, scan), *identities.degradations),
@@ -166,7 +167,8 @@ def _isolated(stamps: Mapping[str, SourceStamp], unfinished: Sequence[JournalEnt
     }
 
 
-def _members(stamps: Mapping[str, SourceStamp], identities: Identities, manifest: StateManifest) -> dict[str, Member]:
+def members_of(stamps: Mapping[str, SourceStamp], identities: Identities, manifest: StateManifest) -> dict[str, Member]:
+    """Every resource of these sources, by resource_id, with its status."""
     return {
         resource_id: Member(
             source_ref, entry.content_hash, manifest.status(resource_id), manifest.superseded_by(resource_id)
