@@ -39,10 +39,27 @@ def outputs(path: Path) -> list[Any]:
     return [output for cell in notebook.cells for output in cell.get("outputs", ())]
 
 
+def out_of_the_way(notebook: Path, folder: Path) -> dict[str, Any]:
+    """The parameter that keeps what a notebook saves in `folder`, where it saves anything."""
+    return {"out": str(folder / "saved")} if '"out: str' in notebook.read_text("utf-8") else {}
+
+
+def about(notebook: Path, memory: Path, asked: list[str], folder: Path) -> dict[str, Any]:
+    """The parameters for another memory and what is asked of it: a list, or a file of questions with their evidence."""
+    given = {"memory": str(memory), **out_of_the_way(notebook, folder)}
+    if "questions: str" not in notebook.read_text("utf-8"):
+        return {**given, "queries": asked}
+    questions = folder / "questions.jsonl"
+    (page,) = memory.iterdir()
+    rows = [{"id": text, "text": text, "evidence": [{"resource_id": page.name}]} for text in asked]
+    questions.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    return {**given, "questions": str(questions)}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_with_its_default_parameters(notebook: Path, tmp_path: Path) -> None:
-    executed = run_notebook(notebook, tmp_path / "outputs" / notebook.name)
+    executed = run_notebook(notebook, tmp_path / "outputs" / notebook.name, out_of_the_way(notebook, tmp_path))
 
     made = outputs(executed)
     assert not [output for output in made if output.output_type == "error"]
@@ -57,7 +74,9 @@ def test_a_notebook_runs_on_another_folder_and_shows_no_markup_of_its_pages(note
     memory.mkdir()
     (memory / "笔记.md").write_text("# <b>Bold</b> title\n\n<script>alert('tea')</script> about tea\n", "utf-8")
 
-    executed = run_notebook(notebook, tmp_path / "out.ipynb", {"memory": str(memory), "queries": ["tea", "<i>tea</i>"]})
+    asked = ["tea", "<i>tea</i>", "<script>alert('tea')</script>"]
+
+    executed = run_notebook(notebook, tmp_path / "out.ipynb", about(notebook, memory, asked, tmp_path))
 
     tables = [output.data["text/html"] for output in outputs(executed) if "text/html" in output.get("data", {})]
     assert any("&lt;script&gt;" in table for table in tables)

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.core.candidate import Candidate, Disposition
 from workbench.core.run import RunRecord
 from workbench.core.text import one_line
+from workbench.storage.files import atomic_write
 from workbench.views.tables import stage_times_table
 
 if TYPE_CHECKING:
@@ -47,11 +49,19 @@ def picture(figure: Figure) -> Image:
     return Image(data=data.getvalue(), format="png", alt=str(figure.get_label()))  # type: ignore[no-untyped-call]
 
 
+def saved(figure: Figure, file: Path) -> Image:
+    """The figure as `picture`, which is also kept in `file` as PNG."""
+    image = picture(figure)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    atomic_write(file, image.data, durable=False)
+    return image
+
+
 CJK_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "PingFang SC", "Microsoft YaHei", "SimHei")
 
 
 @contextmanager
-def _house_style() -> Iterator[None]:
+def house_style() -> Iterator[None]:
     """Text falls back to the first font of Chinese that this machine has."""
     from matplotlib import rc_context
     from matplotlib.font_manager import get_font_names
@@ -61,7 +71,7 @@ def _house_style() -> Iterator[None]:
         yield
 
 
-@_house_style()
+@house_style()
 def rank_movement(record: RunRecord, *, first: int = 20) -> Figure:
     """The ranks of the `first` candidates through the stages, rank 1 on top.
 
@@ -86,7 +96,7 @@ def rank_movement(record: RunRecord, *, first: int = 20) -> Figure:
     return figure
 
 
-@_house_style()
+@house_style()
 def stage_times(records: Sequence[RunRecord]) -> Figure:
     """Milliseconds of each stage, stacked in pipeline order, one bar a run."""
     from matplotlib.figure import Figure
