@@ -11,7 +11,8 @@ from workbench.app.engines import NO_MODEL
 from workbench.core.errors import NotReady
 from workbench.core.limits import resolve_limits
 from workbench.core.progress import Progress
-from workbench.evaluation.figures import Report, WarmLatency
+from workbench.core.resource import Layer
+from workbench.evaluation.figures import Note, Report, WarmLatency
 from workbench.evaluation.judged import JudgedRun, ready_cases
 from workbench.evaluation.replay import ReplayConfig, ReplayCorpus, Setting, plan_replay, replay
 from workbench.evaluation.report import build_report
@@ -29,6 +30,12 @@ REPLAYS = "replay"
 """The folder in a home, laid out like a home, of the indexes that replays walk; it may be deleted at any time."""
 
 
+SECTIONED = {Layer.LOG, Layer.REFLECTION}
+NO_PAGE_TITLES = Note(
+    code="no_page_titles",
+    detail="Sections of logs and reflections are replayed without the title of their page, which is not archived with "
+    "them; compare two replays, not a replay with its source runs, to see what a setting alone changes.",
+)
 Planned = tuple[tuple[str, tuple[ReplayCorpus, ...]], ...]
 """Project ids with the corpora to walk."""
 
@@ -39,22 +46,17 @@ def replayed(home: HomeParts, selection: Selection, config: ReplayConfig, progre
     Raises, at once: `limits_invalid`; `model_unknown`, `model_missing` or `model_invalid`; `run_corpus_incomplete`.
     Then as `evaluation.replay`, and `index_busy` while another replay of a project runs.
     """
-    setting = _setting(home, config)
-    projects = _planned(home, selection, progress)
-
-    def runs() -> Iterator[JudgedRun]:
-        for project_id, corpora in projects:
-            with _replay_index(home, project_id) as index:
-                yield from replay(index, _borrowing(home, project_id, setting), corpora, progress)
-
-    return runs()
+    return _runs(home, _setting(home, config), _planned(home, selection, progress), progress)
 
 
 def replay_report(home: HomeParts, selection: Selection, config: ReplayConfig, seed: int, progress: Progress) -> Report:
     """The report of a replay; its origin says with what. Raises: as `replayed`; `case_not_found` when none is ready."""
-    runs = replayed(home, selection, config, progress)
+    setting, projects = _setting(home, config), _planned(home, selection, progress)
     origin = f"{selection.origin}, replayed over its frozen corpora with {config.said(home.settings)}"
-    return build_report(runs, origin=origin, seed=seed, progress=progress)
+    runs = _runs(home, setting, projects, progress)
+    report = build_report(runs, origin=origin, seed=seed, progress=progress)
+    layers = {entry.layer for _, corpora in projects for one in corpora for entry in one.corpus.entries}
+    return report.model_copy(update={"notes": (*report.notes, *([NO_PAGE_TITLES] if layers & SECTIONED else []))})
 
 
 def warm_latency(
@@ -66,6 +68,12 @@ def warm_latency(
         with _replay_index(home, project_id) as index:
             clock.measure(index, _borrowing(home, project_id, setting), corpora, progress)
     return clock.latency()
+
+
+def _runs(home: HomeParts, setting: Setting, projects: Planned, progress: Progress) -> Iterator[JudgedRun]:
+    for project_id, corpora in projects:
+        with _replay_index(home, project_id) as index:
+            yield from replay(index, _borrowing(home, project_id, setting), corpora, progress)
 
 
 def _planned(home: HomeParts, selection: Selection, progress: Progress) -> Planned:
