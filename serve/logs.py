@@ -5,8 +5,10 @@ Messages of libraries are kept as they were written, without the values that the
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
+from contextlib import suppress
 
 import structlog
 
@@ -24,12 +26,22 @@ def set_up_logs() -> None:
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.WriteLoggerFactory(file=_Unbreakable()),
         cache_logger_on_first_use=True,
     )
     root = logging.getLogger()
     root.handlers = [_Structured(logging.WARNING)]
     root.setLevel(logging.WARNING)
+
+
+class _Unbreakable(io.TextIOBase):
+    """stderr, but a log that cannot be written (a closed pipe, a full disk) costs nobody an answer."""
+
+    def write(self, text: str) -> int:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(text)
+            sys.stderr.flush()
+        return len(text)
 
 
 class _Structured(logging.Handler):

@@ -6,6 +6,7 @@ A tool that fails answers with the error object as text, since a model reads not
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -118,17 +119,12 @@ def build_server(service: Service, default: Project | None = None) -> Server[Any
 
 @asynccontextmanager
 async def _progress(context: Context) -> AsyncIterator[None]:
-    """While the block runs, say every second how long it has; only to a client that asked."""
-    if context.meta is None or "progress_token" not in context.meta:
-        yield
-        return
+    """While the block runs, say every second how long it has; nothing reaches a client that did not ask."""
 
     async def tell() -> None:
-        seconds = 0.0
-        while True:
-            await context.session.report_progress(seconds, message="working")
+        for seconds in itertools.count(1):
             await asyncio.sleep(PROGRESS_S)
-            seconds += PROGRESS_S
+            await context.session.report_progress(seconds * PROGRESS_S, message="working")
 
     telling = asyncio.create_task(tell())
     try:
