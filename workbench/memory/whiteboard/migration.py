@@ -46,7 +46,7 @@ def propose(raw: bytes, taken: Collection[str]) -> bytes:
     for line in sorted(marks):
         end = source.span(source.line_start(line), source.line_start(line)).byte_start
         text = "\n".join(marks[line])
-        pieces += [raw[start:end], b"" if not end or raw[:end].endswith((b"\n", b"\r")) else line_end]
+        pieces += [raw[start:end], b"" if not line or raw[:end].endswith((b"\n", b"\r")) else line_end]
         pieces.append(text.encode().replace(b"\n", line_end) + line_end)
         start = end
     return b"".join((*pieces, raw[start:]))
@@ -93,7 +93,7 @@ def _runs(blocks: Sequence[Block], settled: Sequence[range]) -> Iterator[list[Bl
     """Headings of cards and above, each by itself, and the texts between them; without what is settled."""
     run: list[Block] = []
     for block in blocks:
-        is_settled = any(block.first in lines for lines in settled)
+        is_settled = any(block.first < lines.stop and lines.start < block.last for lines in settled)
         is_border = is_settled or 0 < block.level <= CARD_LEVEL
         if is_border and run:
             yield run

@@ -147,6 +147,9 @@ def _archive_write(
     for card in old.cards:
         if card.card_id in archived:
             content = appended(content, card_bytes(old, card, kept), f"# Archive of {page}")
+    if not {*archived} <= {card.card_id for card in read_page(content or b"").cards}:
+        swallowed = Violation("card_lost", "its end", "an open code fence or comment would swallow the card; close it")
+        raise whiteboard_rejected({archive: [swallowed]})
     return Write(archive, content or b"", digest_of(now))
 
 
