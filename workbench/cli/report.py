@@ -13,7 +13,7 @@ from workbench.cli.selection import CaseOption, SetOption, chosen
 from workbench.cli.terminal import note, progress_bars, say, show_json, show_table
 
 if TYPE_CHECKING:
-    from workbench.evaluation.figures import Interval, Report, WarmLatency
+    from workbench.evaluation.figures import Report, WarmLatency
 
 OutOption = Annotated[Path | None, typer.Option("--out", help="Save report.json and cases.csv into this folder.")]
 WarmOption = Annotated[
@@ -58,13 +58,10 @@ def show_report(made: Report) -> None:
     show_table(("order", *metrics[3:], "violations", "stale"), _beside(made, metrics[3:]), title="beside them")
     show_table(
         ("metric", "first", "second", "second - first", "p", "p (Holm)"),
-        (
-            (one.metric, one.first, one.second, _interval(one.difference, sign="+"), one.p, one.p_holm)
-            for one in made.tests
-        ),
+        ((one.metric, one.first, one.second, one.difference.text("+"), one.p, one.p_holm) for one in made.tests),
         title="paired randomisation tests",
     )
-    say(f"survival in the fragments: {_interval(made.survival)}")
+    say(f"survival in the fragments: {made.survival.text()}")
     if made.trace_p50_us is not None and made.trace_p95_us is not None:
         say(f"latency in the traces: p50 {made.trace_p50_us / 1000:.1f} ms, p95 {made.trace_p95_us / 1000:.1f} ms")
     if made.warm is not None:
@@ -84,14 +81,10 @@ def _show_warm(made: WarmLatency) -> None:
 
 def _means(made: Report, metrics: list[str]) -> Iterator[tuple[str, ...]]:
     for one in made.variants:
-        yield one.variant, *(_interval(one.means[metric]) for metric in metrics)
+        yield one.variant, *(one.means[metric].text() for metric in metrics)
 
 
 def _beside(made: Report, metrics: list[str]) -> Iterator[tuple[str | int, ...]]:
     for one in made.variants:
         means = (f"{one.means[metric].mean:.3f}" for metric in metrics)
         yield one.variant, *means, one.scope_violations, one.stale_results
-
-
-def _interval(one: Interval, sign: str = "") -> str:
-    return f"{one.mean:{sign}.3f} [{one.low:{sign}.3f}, {one.high:{sign}.3f}]"

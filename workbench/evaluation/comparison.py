@@ -5,7 +5,7 @@ from __future__ import annotations
 from workbench.core.errors import InputError
 from workbench.evaluation.figures import CaseFigures, Change, Comparison, Note, Report
 from workbench.evaluation.metrics import METRICS
-from workbench.evaluation.statistics import Name, mean_intervals, paired_p
+from workbench.evaluation.statistics import DIGITS, Name, mean_intervals, paired_p
 
 FRAGMENTS = "fragments"
 FAMILY = f"{', '.join(METRICS)} of every order, and survival"
@@ -41,8 +41,8 @@ def compare_reports(before: Report, after: Report, *, seed: int = 0) -> Comparis
             Change(
                 order=name[0],
                 metric=name[1],
-                before=float(old[name].mean()),
-                after=float(new[name].mean()),
+                before=round(float(old[name].mean()), DIGITS),
+                after=round(float(new[name].mean()), DIGITS),
                 difference=intervals[name],
                 better=int((differences[name] > 0).sum()),
                 worse=int((differences[name] < 0).sum()),
@@ -53,6 +53,11 @@ def compare_reports(before: Report, after: Report, *, seed: int = 0) -> Comparis
         ),
         notes=_notes(before, after),
     )
+
+
+def paired_rows(before: Report, after: Report) -> list[tuple[CaseFigures, CaseFigures]]:
+    """The rows of two reports of the same cases, each case's beside each other."""
+    return list(zip(_paired(before), _paired(after), strict=True))
 
 
 def _names(before: Report, after: Report) -> list[Name]:

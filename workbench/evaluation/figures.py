@@ -16,6 +16,10 @@ class Interval(Wire):
     low: float
     high: float
 
+    def text(self, sign: str = "") -> str:
+        """`mean [low, high]` with three decimals. sign: `+` where it is a difference."""
+        return f"{self.mean:{sign}.3f} [{self.low:{sign}.3f}, {self.high:{sign}.3f}]"
+
 
 class VariantFigures(Wire):
     """One order. means: metric -> mean; the counts are over the first 20 units of all cases."""

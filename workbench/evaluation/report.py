@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from itertools import combinations
+from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench import __version__
@@ -59,7 +60,8 @@ def build_report(
     """The report of these runs, each read once.
 
     origin: where the cases come from, for people. not_ready: how many chosen cases are not among them. progress: phase
-    `score` in orders. Raises: `InputError("case_not_found")` when there is no run at all.
+    `score` in orders, then `intervals` and `tests` in draws. Raises: `InputError("case_not_found")` when there is no
+    run at all.
     """
     cases = sorted(_read(runs), key=lambda case: case[:4])
     if not cases:
@@ -70,7 +72,7 @@ def build_report(
     differences: dict[Name, Values] = {
         (one, two, metric): columns[two, metric] - columns[one, metric] for one, two, metric in pairs
     }
-    means = mean_intervals({**columns, **differences}, seed)
+    means = mean_intervals({**columns, **differences}, seed, progress)
     latencies = sorted(case.shown["latency_us"] for case in cases if case.shown["latency_us"] is not None)
     return Report(
         origin=origin,
@@ -93,10 +95,10 @@ def build_report(
                 p=p,
                 p_holm=p_holm,
             )
-            for (one, two, metric), (p, p_holm) in paired_p(differences, seed).items()
+            for (one, two, metric), (p, p_holm) in paired_p(differences, seed, progress).items()
         ),
-        trace_p50_us=_nearest_rank(latencies, 0.5),
-        trace_p95_us=_nearest_rank(latencies, 0.95),
+        trace_p50_us=_nearest_rank(latencies, 50),
+        trace_p95_us=_nearest_rank(latencies, 95),
         notes=tuple(_notes(cases, not_ready)),
         rows=tuple(_rows(cases, measured, columns)),
     )
@@ -224,9 +226,9 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _nearest_rank(ordered: Sequence[int], share: float) -> int | None:
-    """The smallest value that at least this share of the values does not exceed."""
-    return ordered[max(0, -int(-share * len(ordered) // 1) - 1)] if ordered else None
+def _nearest_rank(ordered: Sequence[int], percent: int) -> int | None:
+    """The smallest value that at least so many percent of the values do not exceed."""
+    return ordered[ceil(percent * len(ordered) / 100) - 1] if ordered else None
 
 
 _NUMBER = {variant: number for number, variant in enumerate(Variant)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from workbench.core.progress import Progress, no_progress
 from workbench.evaluation.figures import CONFIDENCE, Interval
 
 if TYPE_CHECKING:
@@ -19,69 +20,80 @@ if TYPE_CHECKING:
 RESAMPLES, PERMUTATIONS = 2_000, 9_999
 _DRAWN_AT_ONCE = 2_000_000
 _EQUAL = 1e-9
-_DIGITS = 9
+DIGITS = 9
 """Decimals of what is told: the ones behind depend on how a machine sums."""
 
 Name = tuple[str, ...]
 
 
-def mean_intervals(columns: Mapping[Name, Values], seed: int) -> dict[Name, Interval]:
+def mean_intervals(columns: Mapping[Name, Values], seed: int, progress: Progress = no_progress) -> dict[Name, Interval]:
     """Each column's mean with its bootstrap interval. Columns: (n_cases,), all over the same cases."""
     import numpy as np
 
     values = np.column_stack(list(columns.values()))
-    figures = np.vstack([values.mean(axis=0), bootstrap_intervals(values, seed=seed)]).round(_DIGITS).T.tolist()
+    figures = (
+        np.vstack([values.mean(axis=0), bootstrap_intervals(values, seed=seed, progress=progress)])
+        .round(DIGITS)
+        .T.tolist()
+    )
     return {
         name: Interval(mean=mean, low=low, high=high) for name, (mean, low, high) in zip(columns, figures, strict=True)
     }
 
 
-def paired_p(differences: Mapping[Name, Values], seed: int) -> dict[Name, tuple[float, float]]:
+def paired_p(
+    differences: Mapping[Name, Values], seed: int, progress: Progress = no_progress
+) -> dict[Name, tuple[float, float]]:
     """Each column's p by paired randomisation, and the same corrected by Holm over all columns as one family."""
     import numpy as np
 
     if not differences:
         return {}
-    p_values = randomisation_test(np.column_stack(list(differences.values())), seed=seed).round(_DIGITS).tolist()
+    values = np.column_stack(list(differences.values()))
+    p_values = randomisation_test(values, seed=seed, progress=progress).round(DIGITS).tolist()
     return dict(zip(differences, zip(p_values, holm(p_values), strict=True), strict=True))
 
 
-def bootstrap_intervals(values: Values, *, seed: int, resamples: int = RESAMPLES) -> Values:
+def bootstrap_intervals(values: Values, *, seed: int, progress: Progress = no_progress) -> Values:
     """float64 (2, n_columns): the lower and upper end of the 95 % percentile interval of each column's mean.
 
-    values: (n_cases, n_columns), at least one case.
+    values: (n_cases, n_columns), at least one case. progress: phase `intervals` in resamples.
     """
     import numpy as np
 
     draw, count = np.random.default_rng(seed), len(values)
-    means = np.empty((resamples, values.shape[1]))
-    for start, stop in _chunks(resamples, count):
+    means = np.empty((RESAMPLES, values.shape[1]))
+    for start, stop in _chunks(RESAMPLES, count):
         size = stop - start
         drawn = draw.integers(count, size=(size, count)) + np.arange(size)[:, None] * count
         times = np.bincount(drawn.ravel(), minlength=size * count).reshape(size, count)
         means[start:stop] = times @ values / count
+        progress("intervals", stop, RESAMPLES)
     return np.quantile(means, ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2), axis=0)
 
 
-def randomisation_test(differences: Values, *, seed: int, permutations: int = PERMUTATIONS) -> Values:
+def randomisation_test(differences: Values, *, seed: int, progress: Progress = no_progress) -> Values:
     """float64 (n_columns,): two-sided p of each column's mean difference being 0, by flipping the signs of cases.
 
-    differences: (n_cases, n_columns). All sign patterns are tried where there are no more of them than permutations,
-    which is exact; else so many are drawn, and the pattern that happened counts as one more.
+    differences: (n_cases, n_columns). All sign patterns are tried where there are no more of them than
+    `PERMUTATIONS`, which is exact; else so many are drawn, and the pattern that happened counts as one more. progress:
+    phase `tests` in patterns.
     """
     import numpy as np
 
     count, patterns = len(differences), 2 ** min(len(differences), 60)
-    exact = patterns <= permutations
+    exact = patterns <= PERMUTATIONS
+    total = patterns if exact else PERMUTATIONS
     draw, observed = np.random.default_rng(seed), np.abs(differences.sum(axis=0)) - _EQUAL
     reached = np.zeros(differences.shape[1])
-    for start, stop in _chunks(patterns if exact else permutations, count):
+    for start, stop in _chunks(total, count):
         if exact:
             bits = (np.arange(start, stop)[:, None] >> np.arange(count)) & 1
         else:
             bits = draw.integers(0, 2, size=(stop - start, count), dtype=np.int8)
         reached += (np.abs((1.0 - 2.0 * bits) @ differences) >= observed).sum(axis=0)
-    return reached / patterns if exact else (reached + 1) / (permutations + 1)
+        progress("tests", stop, total)
+    return reached / patterns if exact else (reached + 1) / (PERMUTATIONS + 1)
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:

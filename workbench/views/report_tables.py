@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from workbench.core.wire import Wire
-from workbench.evaluation.figures import Interval, Report
+from workbench.evaluation.figures import Report
 from workbench.evaluation.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def means_table(report: Report, metrics: Sequence[str] = METRICS) -> pd.DataFram
     import pandas as pd
 
     rows = [
-        {"order": str(one.variant), **{metric: with_interval(one.means[metric]) for metric in metrics}}
+        {"order": str(one.variant), **{metric: one.means[metric].text() for metric in metrics}}
         for one in report.variants
     ]
     return pd.DataFrame(rows)
@@ -33,7 +33,7 @@ def tests_table(report: Report) -> pd.DataFrame:
             "metric": one.metric,
             "first": str(one.first),
             "second": str(one.second),
-            "second - first": with_interval(one.difference, sign="+"),
+            "second - first": one.difference.text("+"),
             "p": one.p,
             "p (Holm)": one.p_holm,
         }
@@ -66,8 +66,3 @@ def wire_table(values: Sequence[Wire], columns: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame([one.model_dump(mode="json", include=set(columns)) for one in values], columns=list(columns))
-
-
-def with_interval(one: Interval, sign: str = "") -> str:
-    """A mean with its interval, three decimals."""
-    return f"{one.mean:{sign}.3f} [{one.low:{sign}.3f}, {one.high:{sign}.3f}]"
