@@ -158,7 +158,7 @@ def test_with_a_page_missing_nothing_is_published_and_the_page_completes_it(page
 
 
 @pytest.mark.spec("T2-7")
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(chance=st.randoms(use_true_random=False), lost=st.floats(0, 0.6))
 def test_in_any_order_twice_or_lost_the_far_end_is_whole_before_and_after(chance: random.Random, lost: float) -> None:
     with _ends() as ends:
@@ -178,7 +178,7 @@ def test_in_any_order_twice_or_lost_the_far_end_is_whole_before_and_after(chance
 
 
 @pytest.mark.spec("T2-7")
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_after_any_edits_both_ends_hold_the_same(data: st.DataObject) -> None:
     names = ["notes/a.md", "notes/b.md", "user/c.md", "log/d.md"]

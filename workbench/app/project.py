@@ -34,6 +34,7 @@ from workbench.storage.project_index import ProjectIndex
 if TYPE_CHECKING:
     from workbench.app.whiteboard import Whiteboard
     from workbench.index.report import BuildReport
+    from workbench.index.transfer import Sender
     from workbench.memory.snapshot import MemorySnapshot
     from workbench.memory.writing.gate import Commit, WriteGate
 
@@ -145,6 +146,12 @@ class Project:
             raise
         self.refresh_failure = None
         return report
+
+    def sender(self) -> Sender:
+        """A sending end for one index elsewhere, which it remembers the state of: changes, or everything every time."""
+        from workbench.index.transfer import Sender
+
+        return Sender(delta=self.home.settings.index_delta_sync)
 
     def activate(self, request: ActivationRequest, deadline: Deadline | None = None) -> ActivationResult:
         """One activation over the head as it is, recorded in the history.
