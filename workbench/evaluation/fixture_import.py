@@ -60,7 +60,8 @@ class FixtureImporter:
             return
         if known.state is not CaseState.READY:
             yield f"the case {case.case_id} is here already and is {known.state}"
-        elif set(known.evidence) != set(case.evidence):
+            return
+        if set(known.evidence) != set(case.evidence):
             yield f"the case {case.case_id} is here already with other evidence"
         mine = frozen_case(self.cases, self.history, known)
         same_run = mine.case.run == case.run.model_copy(update={"corpus": 0})

@@ -146,7 +146,8 @@ def add_source_run(connection: sqlite3.Connection, run: SourceRun, project_id: s
 
 def _shape(request: ActivationRequest) -> str:
     """The request as it is kept: without its delta state, and of an observation the beginning."""
-    cut = request.model_copy(update={"observation": (request.observation or "")[:OBSERVATION_CHARS] or None})
+    observation = None if request.observation is None else request.observation[:OBSERVATION_CHARS]
+    cut = request.model_copy(update={"observation": observation})
     return cut.model_dump_json(exclude=_REQUEST_SHAPE, exclude_defaults=True)
 
 
