@@ -96,7 +96,7 @@ class Project:
         """The only way to change this memory; what it commits is the snapshot that is known from then on."""
         from workbench.app.writing import Captures, open_gate
 
-        captures = Captures(self.index.stamps, lambda stamps: self.capture(stamps=stamps))
+        captures = Captures(self.index, lambda stamps: self.capture(stamps=stamps))
         gate = open_gate(self.root, self.project_id, self.home.settings, captures)
         gate.on_commit.append(self._know)
         return gate

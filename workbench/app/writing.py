@@ -10,6 +10,8 @@ from workbench.core.resource import SourceStamp
 from workbench.core.settings import MutationMode, Settings
 from workbench.memory.view import MemorySnapshot
 from workbench.memory.writing.gate import WriteGate
+from workbench.storage.index_records import Revision
+from workbench.storage.project_index import ProjectIndex
 
 Stamps = Mapping[str, SourceStamp]
 
@@ -32,15 +34,19 @@ class Captures:
     The index says which epoch a source is in; what the last capture saw is used where it agrees with that.
     """
 
-    def __init__(self, indexed: Callable[[], Stamps], capture: Callable[[Stamps], MemorySnapshot]) -> None:
-        self._indexed, self._capture = indexed, capture
+    def __init__(self, index: ProjectIndex, capture: Callable[[Stamps], MemorySnapshot]) -> None:
+        self._index, self._capture = index, capture
+        self._head: Revision | None = None
+        self._indexed: Stamps = {}
         self._last: Stamps = {}
 
     def __call__(self) -> MemorySnapshot:
         """The memory as it is now. Raises: as `capture_snapshot`."""
-        indexed = self._indexed()
-        known = {ref: stamp for ref, stamp in self._last.items() if _agrees(stamp, indexed.get(ref))}
-        snapshot = self._capture({**indexed, **known})
+        head = self._index.head()
+        if head != self._head:
+            self._head, self._indexed = head, self._index.stamps()
+        known = {ref: stamp for ref, stamp in self._last.items() if _agrees(stamp, self._indexed.get(ref))}
+        snapshot = self._capture({**self._indexed, **known})
         self._last = snapshot.stamps
         return snapshot
 
