@@ -6,6 +6,7 @@ marker in all of them, told apart without colour too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from workbench.evaluation.benchmark import Variant
@@ -52,12 +53,18 @@ def means_with_intervals(report: Report) -> Figure:
     return figure
 
 
-@house_style()
 def case_differences(report: Report, first: Variant, second: Variant, metric: str = "ndcg@10") -> Figure:
     """`second` minus `first` of every case, the greatest gain first: whom a change of order helps and whom it costs."""
+    values = [row.figures[second][metric] - row.figures[first][metric] for row in report.rows]
+    return difference_bars(values, metric, f"{second} against {first}")
+
+
+@house_style()
+def difference_bars(values: Sequence[float], metric: str, what: str) -> Figure:
+    """One bar a case, sorted. what: what is compared with what."""
     from matplotlib.figure import Figure
 
-    values = sorted((row.figures[second][metric] - row.figures[first][metric] for row in report.rows), reverse=True)
+    values = sorted(values, reverse=True)
     better, worse = sum(value > 0 for value in values), sum(value < 0 for value in values)
     figure = Figure(figsize=(10, 3.2), layout="constrained")
     axes: Axes = figure.subplots()
@@ -68,9 +75,9 @@ def case_differences(report: Report, first: Variant, second: Variant, metric: st
     axes.set_xlabel("cases, sorted")
     axes.set_ylabel(f"difference in {metric}")
     said = f"{better} better, {len(values) - better - worse} equal, {worse} worse"
-    axes.set_title(f"{second} against {first}: {said}", loc="left")
+    axes.set_title(f"{what}: {said}", loc="left")
     axes.spines[["top", "right"]].set_visible(False)
-    figure.set_label(f"Difference in {metric} of {second} and {first} in {len(values)} cases: {said}.")
+    figure.set_label(f"Difference in {metric}, {what}, in {len(values)} cases: {said}.")
     return figure
 
 
