@@ -24,6 +24,7 @@ from workbench.evaluation.benchmark import Variant, resource_order, variant_orde
 from workbench.evaluation.importers.beir import read_beir
 from workbench.evaluation.importers.memory_files import folder_name, write_memory
 from workbench.evaluation.importers.parsed import Findings, ParsedSet, Question
+from workbench.evaluation.judged import ranked_units
 from workbench.evaluation.metrics import METRICS, score_orders
 from workbench.views.progress import bars
 
@@ -97,7 +98,7 @@ def _activate(project: Project, question: Question) -> Trace:
 
 def _collect(orders: Orders, question: Question, trace: Trace, names: dict[str, str]) -> None:
     for variant in Variant:
-        resources = resource_order(variant_order((*trace.candidates, *trace.fused_out), variant))
+        resources = resource_order(variant_order(ranked_units(trace), variant))
         sources = dict.fromkeys(resource.partition("#")[0] for resource in resources)
         orders[variant][question.query_id] = tuple(names[source] for source in sources)
 

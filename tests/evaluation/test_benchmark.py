@@ -7,6 +7,7 @@ import pytest
 from tests.evaluation.recorded import candidate
 from workbench.core.run import RecalledUnit, Trace
 from workbench.evaluation.benchmark import Variant, resource_order, variant_order
+from workbench.evaluation.judged import RankedUnit, ranked_units
 
 TRACE = Trace(
     candidates=(
@@ -29,12 +30,18 @@ TRACE = Trace(
     ],
 )
 def test_each_variant_is_the_order_of_its_own_stage(variant: Variant, expected: list[int]) -> None:
-    order = resource_order(variant_order((*TRACE.candidates, *TRACE.fused_out), variant))
+    order = resource_order(variant_order(ranked_units(TRACE), variant))
 
     assert order == tuple(f"notes/{number}.md" for number in expected)
 
 
 def test_a_resource_stands_where_its_first_unit_stands() -> None:
-    units = [candidate(1), candidate(2, resource_id="notes/1.md"), candidate(3)]
+    trace = Trace(candidates=(candidate(1), candidate(2, resource_id="notes/1.md"), candidate(3)), fused_out=())
 
-    assert resource_order(units) == ("notes/1.md", "notes/3.md")
+    assert resource_order(ranked_units(trace)) == ("notes/1.md", "notes/3.md")
+
+
+def test_equal_ranks_stand_by_unit_key() -> None:
+    units = [RankedUnit(key, "r", None, bm25_rank=1) for key in "bca"]
+
+    assert [unit.unit_key for unit in variant_order(units, Variant.BM25)] == ["a", "b", "c"]

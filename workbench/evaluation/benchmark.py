@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from operator import attrgetter, itemgetter
+
+from workbench.evaluation.judged import RankedUnit
 
 _LAST = 1 << 30
 
@@ -18,41 +20,28 @@ class Variant(StrEnum):
     RERANKED = "b4_reranked"
 
 
-class Ranked(Protocol):
-    """A unit with the ranks that the stages gave it; one without `rrf_rank` was not kept by fusion."""
-
-    @property
-    def unit_key(self) -> str: ...
-    @property
-    def resource_id(self) -> str: ...
-
-
-R = TypeVar("R", bound=Ranked)
-
-_RANKS = {
-    Variant.BM25: ("exact_rank", "bm25_rank"),
-    Variant.DENSE: ("vector_rank", "vector_rank"),
-    Variant.RRF: ("rrf_rank", "rrf_rank"),
-    Variant.RERANKED: ("rerank_rank", "rrf_rank"),
+_RANKS: dict[Variant, Callable[[RankedUnit], tuple[int | None, int | None]]] = {
+    Variant.BM25: attrgetter("exact_rank", "bm25_rank"),
+    Variant.DENSE: attrgetter("vector_rank", "vector_rank"),
+    Variant.RRF: attrgetter("rrf_rank", "rrf_rank"),
+    Variant.RERANKED: attrgetter("rerank_rank", "rrf_rank"),
 }
 
 
-def variant_order(units: Iterable[R], variant: Variant) -> tuple[R, ...]:
+def variant_order(units: Sequence[RankedUnit], variant: Variant) -> tuple[RankedUnit, ...]:
     """Units in a variant's order; a unit that the variant's stage did not rank is not in it.
 
     `b1_bm25`: exact identity rank first, then BM25 rank. `b4_reranked`: rerank rank, then RRF rank behind it. The
     single arms also hold what fusion did not keep. Ties by `unit_key`.
     """
-    first, second = _RANKS[variant]
     ranked = [
-        (leading if leading is not None else _LAST, behind if behind is not None else _LAST, unit.unit_key, unit)
-        for unit in units
-        for leading, behind in [(getattr(unit, first, None), getattr(unit, second, None))]
-        if leading is not None or behind is not None
+        (_LAST if first is None else first, _LAST if second is None else second, unit.unit_key, unit)
+        for unit, (first, second) in zip(units, map(_RANKS[variant], units), strict=True)
+        if not (first is None and second is None)
     ]
-    return tuple(unit for *_, unit in sorted(ranked, key=lambda row: row[:3]))
+    return tuple(unit for *_, unit in sorted(ranked, key=itemgetter(0, 1, 2)))
 
 
-def resource_order(units: Iterable[Ranked]) -> tuple[str, ...]:
+def resource_order(units: Iterable[RankedUnit]) -> tuple[str, ...]:
     """The distinct resources of ranked units, each at the place of its first unit."""
     return tuple(dict.fromkeys(unit.resource_id for unit in units))

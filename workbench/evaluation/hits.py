@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from workbench.core.case import EvidenceRef
-from workbench.evaluation.benchmark import Ranked
 from workbench.evaluation.judged import RankedUnit
 from workbench.evaluation.metrics import DEPTH, MISS
 
@@ -40,7 +39,7 @@ class OrderFigures(NamedTuple):
     stale_results: int
 
 
-def hit_places(units: Iterable[Ranked], evidence: Sequence[EvidenceRef], depth: int = DEPTH) -> tuple[int, ...]:
+def hit_places(units: Iterable[RankedUnit], evidence: Sequence[EvidenceRef], depth: int = DEPTH) -> tuple[int, ...]:
     """The number of the evidence met at each place, `MISS` where none is.
 
     A unit that meets its own evidence and its resource's takes two places, its own first: both are found there.
@@ -48,8 +47,7 @@ def hit_places(units: Iterable[Ranked], evidence: Sequence[EvidenceRef], depth: 
     waiting = {(one.resource_id, one.unit_key): number for number, one in enumerate(evidence)}
     places: list[int] = []
     for unit in units:
-        names = ((unit.resource_id, unit.unit_key), (unit.resource_id, None))
-        places.extend([waiting.pop(name) for name in names if name in waiting] or [MISS])
+        places.extend([waiting.pop(name) for name in _names(unit) if name in waiting] or [MISS])
         if len(places) >= depth:
             break
     return tuple(places[:depth])
@@ -64,8 +62,12 @@ def order_figures(
     soon = sum(place != MISS for place in places[:_FEW])
     confirmed = {(one.resource_id, one.unit_key) for one in evidence}
     judged = sum(not confirmed.isdisjoint(_names(unit)) for unit in top[:_JUDGED])
-    outside = sum(unit.resource_id not in corpus for unit in top)
-    stale = sum(_is_stale(unit, corpus) for unit in top)
+    frozen = [corpus.get(unit.resource_id) for unit in top]
+    outside = frozen.count(None)
+    stale = sum(
+        known is not None and unit.resource_hash is not None and known != unit.resource_hash
+        for unit, known in zip(top, frozen, strict=True)
+    )
     beside = (
         float(soon > 0),
         float(soon == len(evidence)),
@@ -84,13 +86,8 @@ def survival(evidence: Sequence[EvidenceRef], fragments: Iterable[tuple[str, str
     return _share(sum((one.resource_id, one.unit_key) in kept for one in evidence), len(evidence))
 
 
-def _names(unit: Ranked) -> tuple[tuple[str, str | None], ...]:
+def _names(unit: RankedUnit) -> tuple[tuple[str, str | None], tuple[str, str | None]]:
     return (unit.resource_id, unit.unit_key), (unit.resource_id, None)
-
-
-def _is_stale(unit: RankedUnit, corpus: Mapping[str, str]) -> bool:
-    frozen = corpus.get(unit.resource_id)
-    return None not in (frozen, unit.resource_hash) and frozen != unit.resource_hash
 
 
 def _share(part: int, whole: int) -> float:

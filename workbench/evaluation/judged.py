@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple
 
 from workbench.core.case import EvidenceRef
 from workbench.core.progress import Progress, no_progress
+from workbench.core.run import RecalledUnit, Trace
 from workbench.storage.central_store import CentralStore
 from workbench.storage.judged_table import JudgedTable
 
@@ -26,6 +28,14 @@ class RankedUnit(NamedTuple):
     vector_rank: int | None = None
     rrf_rank: int | None = None
     rerank_rank: int | None = None
+
+
+_ranks = attrgetter(*RankedUnit._fields)
+
+
+def ranked_units(trace: Trace) -> tuple[RankedUnit, ...]:
+    """The candidates of a trace in `final_rank` order, then what fusion left out."""
+    return (*map(RankedUnit._make, map(_ranks, trace.candidates)), *map(_left_out, trace.fused_out))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +88,7 @@ def judged_runs(store: CentralStore, case_ids: Sequence[str], progress: Progress
             engine=row.engine,
         )
         progress("read", done, len(case_ids))
+
+
+def _left_out(unit: RecalledUnit) -> RankedUnit:
+    return RankedUnit(unit.unit_key, unit.resource_id, None, unit.exact_rank, unit.bm25_rank, unit.vector_rank)

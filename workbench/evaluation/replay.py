@@ -7,6 +7,7 @@ its own: the project's index, the memory and the history are never written.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from time import perf_counter
 from typing import NamedTuple
@@ -19,13 +20,14 @@ from workbench.core.deadline import Deadline
 from workbench.core.errors import ModelError, StorageError
 from workbench.core.limits import resolve_limits
 from workbench.core.progress import Progress, no_progress
+from workbench.core.resource import Layer
 from workbench.core.settings import Lexical, Settings
 from workbench.core.wire import Wire
 from workbench.evaluation.cases import CaseBook
 from workbench.evaluation.figures import Comparison, Report
 from workbench.evaluation.frozen import FrozenCorpus
 from workbench.evaluation.frozen_snapshot import FrozenSnapshot
-from workbench.evaluation.judged import JudgedRun, RankedUnit
+from workbench.evaluation.judged import JudgedRun, ranked_units
 from workbench.evaluation.runs import RunHistory
 from workbench.index.builder import build_index
 from workbench.memory.state import StateManifest
@@ -90,10 +92,11 @@ class ReplayCase(NamedTuple):
 
 
 class ReplayCorpus(NamedTuple):
-    """One frozen corpus and the cases to be asked there."""
+    """The cases to be asked over one frozen corpus. open: the corpus, which is large; layers: those it has."""
 
     project_id: str
-    corpus: FrozenCorpus
+    open: Callable[[], FrozenCorpus]
+    layers: frozenset[Layer]
     cases: tuple[ReplayCase, ...]
 
 
@@ -106,17 +109,23 @@ def plan_replay(
 ) -> tuple[ReplayCorpus, ...]:
     """The corpora of these cases in their order; cases of one corpus that follow each other share it.
 
-    Every body is read and checked before anything is replayed. progress: phase `verify` in corpora.
+    Every body is read and checked before anything is replayed. progress: phase `verify` in cases.
     Raises: `StorageError("run_corpus_incomplete")` with every resource that cannot be read, and the case that needs it.
     """
     asked = [(case, history.asked(case.run_id)) for case in map(book.get, case_ids)]
-    corpora = []
+    corpora: list[ReplayCorpus] = []
+    seen: set[str] = set()
+    findings: list[str] = []
     for (project_id, _), group in groupby(asked, lambda one: (one[0].project_id, one[1].manifest)):
         cases = tuple(ReplayCase(case, run.request) for case, run in group)
-        corpora.append(ReplayCorpus(project_id, book.frozen(cases[0].case), cases))
-    if findings := list(_unreadable(corpora, progress)):
+        corpus = book.frozen(cases[0].case)
+        findings += _unreadable(corpus, cases[0].case, seen)
+        layers = frozenset(entry.layer for entry in corpus.entries)
+        corpora.append(ReplayCorpus(project_id, partial(book.frozen, cases[0].case), layers, cases))
+        progress("verify", sum(len(one.cases) for one in corpora), len(asked))
+    if findings:
         message = f"{len(findings)} bodies of the chosen cases cannot be read, the first: {findings[0]}"
-        raise StorageError("run_corpus_incomplete", f"{message}. Leave out the cases that need them.", detail=findings)
+        raise StorageError("run_corpus_incomplete", f"{message} Leave out the cases that need them.", detail=findings)
     return tuple(corpora)
 
 
@@ -129,9 +138,9 @@ def replay(
     not serve, since the result would then be judged as what it is not.
     """
     total, done = sum(len(one.cases) for one in corpora), 0
-    for one, ask in walk(index, setting, corpora, progress):
-        hashes = {entry.resource_id: entry.resource_hash for entry in one.corpus.entries}
-        for case in one.cases:
+    for cases, corpus, ask in walk(index, setting, corpora, progress):
+        hashes = {entry.resource_id: entry.resource_hash for entry in corpus.entries}
+        for case in cases:
             activation, latency_us = ask(case)
             yield _judged(case.case, activation, hashes, latency_us)
             done += 1
@@ -140,8 +149,8 @@ def replay(
 
 def walk(
     index: ProjectIndex, setting: Setting, corpora: Sequence[ReplayCorpus], progress: Progress = no_progress
-) -> Iterator[tuple[ReplayCorpus, Ask]]:
-    """Make each corpus the index's head in turn, and give the way to ask it until the next one."""
+) -> Iterator[tuple[tuple[ReplayCase, ...], FrozenCorpus, Ask]]:
+    """Make each corpus the index's head in turn, and give its cases and the way to ask them until the next one."""
     retriever = Retriever(
         index,
         embedder=setting.embedder,
@@ -160,24 +169,22 @@ def walk(
         return activation, latency_us
 
     for one in corpora:
-        snapshot = FrozenSnapshot(one.project_id, one.corpus, index.stamps())
+        corpus = one.open()
+        snapshot = FrozenSnapshot(one.project_id, corpus, index.stamps())
         trigram = setting.lexical is Lexical.CONTRACT
         build_index(index, snapshot, setting.embedder, trigram=trigram, progress=progress)
-        yield one, ask
+        yield one.cases, corpus, ask
 
 
-def _unreadable(corpora: Sequence[ReplayCorpus], progress: Progress) -> Iterator[str]:
-    """Every body that is missing or damaged, each read once, with the first case that needs it."""
-    seen: set[str] = set()
-    for done, one in enumerate(corpora, start=1):
-        for entry in one.corpus.entries:
-            if entry.resource_hash not in seen:
-                seen.add(entry.resource_hash)
-                try:
-                    one.corpus.read(entry.resource_id)
-                except StorageError as error:
-                    yield f"case {one.cases[0].case.case_id}: {entry.resource_id}: {error.message}"
-        progress("verify", done, len(corpora))
+def _unreadable(corpus: FrozenCorpus, case: Case, seen: set[str]) -> Iterator[str]:
+    """Every body that is missing or damaged, with the first case that needs it. seen: hashes, each looked at once."""
+    for entry in corpus.entries:
+        if entry.resource_hash not in seen:
+            seen.add(entry.resource_hash)
+            try:
+                corpus.read(entry.resource_id)
+            except StorageError as error:
+                yield f"case {case.case_id}: {entry.resource_id}: {error.message}"
 
 
 def _check_served(case: Case, setting: Setting, activation: Activation) -> None:
@@ -189,33 +196,15 @@ def _check_served(case: Case, setting: Setting, activation: Activation) -> None:
 
 
 def _judged(case: Case, activation: Activation, corpus: Mapping[str, str], latency_us: int) -> JudgedRun:
-    trace, result = activation.trace, activation.result
-    candidates = (
-        RankedUnit(
-            one.unit_key,
-            one.resource_id,
-            one.resource_hash,
-            one.exact_rank,
-            one.bm25_rank,
-            one.vector_rank,
-            one.rrf_rank,
-            one.rerank_rank,
-        )
-        for one in trace.candidates
-    )
-    fused_out = (
-        RankedUnit(one.unit_key, one.resource_id, None, one.exact_rank, one.bm25_rank, one.vector_rank)
-        for one in trace.fused_out
-    )
     return JudgedRun(
         case_id=case.case_id,
         run_id=case.run_id,
         project_id=case.project_id,
         query=case.query,
         evidence=tuple(EvidenceRef(resource_id=one.resource_id, unit_key=one.unit_key) for one in case.evidence),
-        ranked=(*candidates, *fused_out),
-        fragments=tuple((one.unit_key, one.resource_id) for one in result.fragments),
+        ranked=ranked_units(activation.trace),
+        fragments=tuple((one.unit_key, one.resource_id) for one in activation.result.fragments),
         corpus=corpus,
         latency_us=latency_us,
-        engine=result.index.engine,
+        engine=activation.result.index.engine,
     )
