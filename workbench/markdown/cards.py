@@ -98,9 +98,9 @@ def _zones(source: SourceText, raw: bytes, blocks: Sequence[Block]) -> tuple[lis
     faults: list[PageFault] = []
     begun: int | None = None
 
-    def close(end: int) -> None:
-        span = source.span(begun or 0, end)
-        zones.append(UserZone(raw[span.byte_start : span.byte_end], span))
+    def zone(start: int, end: int) -> UserZone:
+        span = source.span(start, end)
+        return UserZone(raw[span.byte_start : span.byte_end], span)
 
     for marker in _markers(source, blocks):
         line = source.line_of(marker.start()) + 1
@@ -111,12 +111,12 @@ def _zones(source: SourceText, raw: bytes, blocks: Sequence[Block]) -> tuple[lis
         elif begun is None:
             faults.append(PageFault("zone_not_begun", line, f"a user zone ends that never began; add {USER_BEGIN}"))
         else:
-            close(marker.end())
+            zones.append(zone(begun, marker.end()))
             begun = None
     if begun is not None:
         line = source.line_of(begun) + 1
         faults.append(PageFault("zone_not_closed", line, f"a user zone is never closed; add {USER_END} behind it"))
-        close(len(source.text))
+        zones.append(zone(begun, len(source.text)))
     return zones, faults
 
 

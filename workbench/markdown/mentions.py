@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -16,7 +17,8 @@ from workbench.markdown.source import open_page
 from workbench.markdown.source_text import SourceText
 
 _CODE = frozenset({"fence", "code_block"})
-_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n[^\S\n]*\n).)+?(?<!`)\1(?!`)", re.DOTALL)
+_BACKTICKS = re.compile("`+")
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 _LINK = re.compile(
     r"\[\[([^\[\]\n]+)\]\]"  # [[target]], [[target|text]]
     r"|\]\(\s*<?([^\s<>()]+)"  # [text](target)
@@ -56,8 +58,8 @@ def read_prose(raw: bytes) -> Prose:
     text = list(source.text)
     for block in _code(page.blocks):
         _blank(text, source.line_start(block.first), source.line_start(block.last))
-    for span in _CODE_SPAN.finditer("".join(text)):
-        _blank(text, *span.span())
+    for start, end in _code_spans("".join(text)):
+        _blank(text, start, end)
     _blank(text, 0, source.line_start(page.first))
     return Prose("".join(text), dict(fields), page.blocks, source)
 
@@ -113,6 +115,25 @@ def _code(blocks: Sequence[Block]) -> Iterator[Block]:
         if block.kind in _CODE:
             yield block
         yield from _code(block.children)
+
+
+def _code_spans(text: str) -> Iterator[tuple[int, int]]:
+    """From one run of backticks to the next as long in the same paragraph; linear, whatever runs there are."""
+    borders = [0, *(line.start() for line in _BLANK_LINE.finditer(text)), len(text)]
+    for first, last in pairwise(borders):
+        runs = [run.span() for run in _BACKTICKS.finditer(text, first, last)]
+        same: dict[int, int] = {}
+        closers = [0] * len(runs)
+        for number in reversed(range(len(runs))):
+            length = runs[number][1] - runs[number][0]
+            closers[number] = same.get(length, 0)
+            same[length] = number
+        number = 0
+        while number < len(runs):
+            if closers[number]:
+                yield runs[number][0], runs[closers[number]][1]
+                number = closers[number]
+            number += 1
 
 
 def _blank(text: list[str], start: int, end: int) -> None:

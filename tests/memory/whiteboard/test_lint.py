@@ -37,14 +37,19 @@ def card(card_id: str, title: str, body: str = "Text.") -> str:
 
 
 @pytest.mark.spec("T4-5")
-@pytest.mark.parametrize("link", ["[[a]]", "[[Queue]]", "[[a|the queue]]", "[it](#a)", "[it](b.md#a)", "[it]: <#a>"])
+@pytest.mark.parametrize(
+    "link",
+    ["[[a]]", "[[Queue]]", "[[a|the queue]]", "[it](#a)", "[it](b.md#a)", "[it]: <#a>", "` [[a]]", "`x\n\n[[a]]`"],
+)
 def test_a_card_that_another_card_links_to_is_no_orphan_and_the_linking_one_is(link: str) -> None:
     pages = {"p.md": card("a", "Queue") + card("b", "Broker", f"See {link}\n\n{link}")}
     assert found(LintRule.ORPHAN, pages) == [("whiteboard/p.md", "b", 7)]
 
 
 @pytest.mark.spec("T4-5")
-@pytest.mark.parametrize("no_link", ["a", "Queue", "[[aa]]", "[[queue]]", "`[[a]]`", "```\n[[a]]\n```", "    [[a]]"])
+@pytest.mark.parametrize(
+    "no_link", ["a", "Queue", "[[aa]]", "[[queue]]", "`[[a]]`", "`` ` [[a]] ``", "```\n[[a]]\n```", "    [[a]]"]
+)
 def test_what_is_no_link_to_the_exact_id_or_title_leaves_an_orphan(no_link: str) -> None:
     pages = {"p.md": card("a", "Queue") + card("b", "Broker", no_link)}
     assert ("whiteboard/p.md", "a", 2) in found(LintRule.ORPHAN, pages)
@@ -173,6 +178,11 @@ def test_the_report_says_what_it_looked_at_and_what_it_could_not_read() -> None:
     assert (coverage.pages, coverage.archive_pages) == (("whiteboard/p.md",), ("whiteboard/archive/p.md",))
     assert (coverage.cards, coverage.undated, coverage.linking_sources) == (1, 1, 1)
     assert coverage.skipped == ("log/bad.md: front_matter",)
+
+
+def test_looking_over_a_page_of_open_backticks_and_brackets_ends() -> None:
+    hostile = " ".join("`" * length + "x" for length in range(1, 1_500)) + "[[" * 100_000
+    assert report({"p.md": card("a", "Queue", hostile)}).coverage.cards == 1
 
 
 def test_an_empty_page_set_and_empty_pages_have_no_findings() -> None:

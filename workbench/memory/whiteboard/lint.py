@@ -22,7 +22,7 @@ STALE_DAYS = 30
 GLOSSARY_KIND = "glossary"
 LEAST_CARDS_FOR_A_TERM = 2
 _DATED = re.compile(
-    r"^[\s>*_-]*(?:date|updated|checked|日期|更新|核对)[*_]*\s*[:：][\s*_]*(\d{4}-\d{2}-\d{2})\b",
+    r"^[ \t>*_-]*(?:date|updated|checked|日期|更新|核对)[*_]*\s*[:：][\s*_]*(\d{4}-\d{2}-\d{2})\b",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -187,10 +187,8 @@ def _missing_cards(cards: list[_Looked], known: list[_Looked], terms: list[Term]
 def _missing_links(cards: list[_Looked]) -> Iterator[Finding]:
     for card in cards:
         for other in cards:
-            if other.names & card.names or other.names & card.links:
-                continue
             at = find_mention(other.card.title, card.text) if other.card.title else None
-            if at is not None:
+            if at is not None and not other.names & (card.names | card.links):
                 message = f"names {other.card.title} and has no link to [[{other.card.card_id}]]"
                 yield card.finding(LintRule.MISSING_LINK, message, card.text.count("\n", 0, at))
 
