@@ -127,7 +127,7 @@ def _evidence(place: str, given: Any, turns: Mapping[str, Document], findings: F
         matches = [_TURN.fullmatch(name) for name in names]
         read = [f"D{match[1]}:{match[2]}" if match else None for match in matches]
         if read != [entry]:
-            findings.add(place, f"evidence {entry!r} is read as {', '.join(filter(None, read)) or 'nothing'}")
+            findings.add(place, f"evidence is read as {', '.join(filter(None, read)) or 'nothing'}, from {entry!r}")
         for turn_id in filter(None, read):
             if turn_id in turns:
                 found[turn_id] = None
