@@ -33,16 +33,21 @@ def compare(
     due = []
     for source in snapshot.sources:
         known = stamps.get(source.source_ref)
-        same = known is not None and known.error is None and known.source == source
+        same = known is not None and known.error is None and _is_same(known.source, source)
         if not same or current.get(source.source_ref, {}) != wanted.get(source.source_ref, {}):
             due.append(source)
     kept = {resource_id for resources in wanted.values() for resource_id in resources}
     return Comparison(
         tuple(due),
         tuple(sorted(indexed.keys() - kept)),
-        tuple(stamp for ref, stamp in snapshot.stamps.items() if stamps.get(ref) != stamp),
+        tuple(stamp for ref, stamp in snapshot.stamps.items() if not _is_same(stamps.get(ref), stamp)),
         tuple(sorted(stamps.keys() - snapshot.stamps.keys())),
     )
+
+
+def _is_same(one: object, other: object) -> bool:
+    """Equality; what was not read again is the very same object, which is seen much faster."""
+    return one is other or one == other
 
 
 def _by_source(snapshot: Snapshot) -> dict[str, dict[str, str]]:

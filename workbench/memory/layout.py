@@ -10,7 +10,8 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,15 @@ class Layout:
     """Layers and their compiled globs, in the order of `DEFAULT_GLOBS`; the first layer that matches has the file."""
 
     rules: tuple[tuple[Layer, tuple[re.Pattern[str], ...]], ...]
+    _layers: dict[str, Layer | None] = field(default_factory=dict, repr=False, compare=False)
 
     def layer_of(self, source_ref: str) -> Layer | None:
         """The layer of a path relative to the root; None when no layer wants it or it is not Markdown."""
+        if source_ref not in self._layers:
+            self._layers[source_ref] = self._find_layer(source_ref)
+        return self._layers[source_ref]
+
+    def _find_layer(self, source_ref: str) -> Layer | None:
         if source_ref.lower().endswith(MARKDOWN_SUFFIXES):
             for layer, globs in self.rules:
                 if any(glob.search(source_ref) for glob in globs):
@@ -56,10 +63,16 @@ def load_layout(root: Path) -> Layout:
     try:
         raw = (root / LAYOUT_FILE).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
-        return _compile(DEFAULT_GLOBS)
+        raw = b""
     except OSError as error:
         message = f"{root / LAYOUT_FILE} cannot be read ({error.strerror}); the last index is left alone."
         raise StorageError("project_unreadable", message) from error
+    return _layout_of(raw)
+
+
+@lru_cache(maxsize=16)
+def _layout_of(raw: bytes) -> Layout:
+    """One layout for equal files, so that a process which scans again and again asks about each path once."""
     return _compile({**DEFAULT_GLOBS, **_configured(raw)})
 
 

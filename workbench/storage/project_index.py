@@ -57,6 +57,7 @@ class ProjectIndex:
         self.path = index_path(home, project_id)
         self.folder = self.path.parent
         self._idle: list[sqlite3.Connection] = []
+        self._read_stamps: dict[str, tuple[tuple[Any, ...], SourceStamp]] = {}
         self._open_or_replace()
         self._end_interrupted()
 
@@ -108,12 +109,19 @@ class ProjectIndex:
         return rows[0][0] if rows else None
 
     def stamps(self) -> dict[str, SourceStamp]:
-        """What the indexed snapshot remembers of its sources, by source_ref; empty without a head."""
+        """What the indexed snapshot remembers of its sources, by source_ref; empty without a head.
+
+        A row that is as it was gives the very stamp that it gave last time.
+        """
         with self.reader() as reader:
             rows = reader.rows(_STAMPS)
+        read = self._read_stamps
+        fresh = [row for row in rows if row[0] not in read or read[row[0]][0] != row]
         # One document is read much faster than as many as there are sources.
-        entries = json.loads(f"[{','.join(row[-2] for row in rows)}]")
-        return {row[0]: _stamp(row, remembered) for row, remembered in zip(rows, entries, strict=True)}
+        entries = json.loads(f"[{','.join(row[-2] for row in fresh)}]")
+        new = {row[0]: (row, _stamp(row, remembered)) for row, remembered in zip(fresh, entries, strict=True)}
+        self._read_stamps = stamps = {row[0]: new.get(row[0]) or read[row[0]] for row in rows}
+        return {source_ref: stamp for source_ref, (_, stamp) in stamps.items()}
 
     def close(self) -> None:
         """Close the idle connections; a reader still open keeps its own."""
