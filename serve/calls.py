@@ -5,6 +5,7 @@ A handler is a few calls of `workbench`; no rule stands here.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,7 @@ from workbench.core.errors import InputError
 from workbench.core.limits import LIMIT_FIELDS
 from workbench.core.resource import GONE, Scope
 from workbench.core.run import RunRecord, RunSummary
+from workbench.core.text import is_valid_unicode
 from workbench.core.wire import Wire
 
 if TYPE_CHECKING:
@@ -163,6 +165,8 @@ class Call:
 
         Raises: `InputError("invalid_argument")` naming every argument that is unknown or does not fit.
         """
+        if not is_valid_unicode(json.dumps({**arguments, "query": ""}, ensure_ascii=False)):
+            raise InputError("invalid_argument", "An argument holds half a character; send valid Unicode.")
         fields = self.request.model_fields
         given = {
             name: value

@@ -5,7 +5,6 @@ Messages of libraries are kept as they were written, without the values that the
 
 from __future__ import annotations
 
-import io
 import logging
 import sys
 from contextlib import suppress
@@ -26,7 +25,7 @@ def set_up_logs() -> None:
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.WriteLoggerFactory(file=_Unbreakable()),
+        logger_factory=lambda *_: _Stderr(),
         cache_logger_on_first_use=True,
     )
     root = logging.getLogger()
@@ -34,14 +33,15 @@ def set_up_logs() -> None:
     root.setLevel(logging.WARNING)
 
 
-class _Unbreakable(io.TextIOBase):
-    """stderr, but a log that cannot be written (a closed pipe, a full disk) costs nobody an answer."""
+class _Stderr:
+    """A log that cannot be written (a closed pipe, a full disk) costs nobody an answer."""
 
-    def write(self, text: str) -> int:
+    def info(self, line: str) -> None:
         with suppress(OSError, ValueError):
-            sys.stderr.write(text)
+            sys.stderr.write(line + "\n")
             sys.stderr.flush()
-        return len(text)
+
+    warning = error = critical = info
 
 
 class _Structured(logging.Handler):

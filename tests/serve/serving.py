@@ -107,16 +107,18 @@ def command(*arguments: object) -> list[str]:
 @contextmanager
 def daemon_of(home: Path, memory: Path, *arguments: object, **more: str) -> Iterator[Daemon]:
     """`workbench serve --http` on any free port, up and indexed; ended afterwards."""
-    process = subprocess.Popen(
-        command("serve", "--http", "--port", 0, "--project", memory, *arguments),
-        cwd=ROOT,
-        env=environment(home, **more),
-        stdout=subprocess.PIPE,
-        stderr=(home.parent / "daemon.log").open("ab"),
-    )
+    with (home.parent / "daemon.log").open("ab") as log:
+        process = subprocess.Popen(
+            command("serve", "--http", "--port", 0, "--project", memory, *arguments),
+            cwd=ROOT,
+            env=environment(home, **more),
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+        )
     daemon = Daemon(home, process)
     try:
         until(lambda: daemon.card.get("pid") == process.pid or process.poll() is not None)
+        assert process.poll() is None, "the service ended at once"
         with daemon.client() as client:
             until(lambda: client.get("/readyz").status_code == 200)
         yield daemon
@@ -128,11 +130,11 @@ def daemon_of(home: Path, memory: Path, *arguments: object, **more: str) -> Iter
 class Stdio:
     """One MCP client of `workbench serve --stdio`, speaking raw lines."""
 
-    def __init__(self, home: Path, memory: Path) -> None:
+    def __init__(self, home: Path, memory: Path, engine: str) -> None:
         self.process = subprocess.Popen(
             command("serve", "--stdio", "--project", memory),
             cwd=ROOT,
-            env=environment(home),
+            env=environment(home, WORKBENCH_ENGINE=engine),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -197,9 +199,9 @@ class Stdio:
 
 
 @contextmanager
-def stdio_client(home: Path, memory: Path) -> Iterator[Stdio]:
+def stdio_client(home: Path, memory: Path, *, engine: str = "fake") -> Iterator[Stdio]:
     """A client; when the block ends it hangs up, and the service that it started is ended."""
-    client = Stdio(home, memory)
+    client = Stdio(home, memory, engine)
     try:
         yield client
     finally:

@@ -1,0 +1,170 @@
+"""stdio: real processes whose every line on stdout is protocol, one engine for all, and its comings and goings."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client as sdk_stdio
+from mcp.server.stdio import stdio_server
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from serve import handshake
+from serve.bridge import LONGEST_LINE
+from serve.place import Place
+from serve.service import Service
+from serve.tools import build_server
+from tests.serve.serving import QUERY, command, end_service, environment, is_alive, stdio_client, until
+from workbench.app import Home
+
+
+@pytest.mark.field(101)
+def test_every_line_on_stdout_is_protocol(home: Path, memory: Path) -> None:
+    with stdio_client(home, memory) as client:
+        client.open()
+        client.ask("tools/list")
+        client.activated()
+        client.call("activate_memory", query="")
+        client.call("no_such_tool")
+        assert client.process.stdin is not None
+        client.process.stdin.write(b"this is no JSON\n[]\n\n")
+        client.process.stdin.flush()
+        assert client.call("index_status")["result"]["isError"] is False
+    assert all(line.startswith(b'{"jsonrpc"') for line in client.heard)
+
+
+@pytest.mark.model
+@pytest.mark.slow
+@pytest.mark.field(101)
+def test_a_real_model_writes_nothing_to_stdout_either(
+    home: Path, memory: Path, models_folder: Path, installed_model: Callable[[str], Path]
+) -> None:
+    installed_model("e5-small")
+    home.mkdir(mode=0o700)
+    (home / "models").symlink_to(models_folder)
+    with stdio_client(home, memory, engine="e5-small") as client:
+        client.open()
+        answer = client.activated()
+        assert "dense" in answer["index"]["arms"]
+        until(lambda: client.activated()["degradations"] == [])
+
+
+@pytest.mark.field(113)
+def test_three_clients_share_one_engine(home: Path, memory: Path) -> None:
+    with stdio_client(home, memory) as one, stdio_client(home, memory) as two, stdio_client(home, memory) as three:
+        answers = []
+        for client in (one, two, three):
+            client.open()
+            answers.append(client.activated())
+        pid = Place.of(home).announced()["pid"]
+        assert is_alive(pid)
+        assert pid not in {client.process.pid for client in (one, two, three)}
+    assert len({tuple(fragment["unit_key"] for fragment in answer["fragments"]) for answer in answers}) == 1
+
+
+@pytest.mark.field(94)
+def test_a_client_outlives_the_death_of_its_service(home: Path, memory: Path) -> None:
+    with stdio_client(home, memory) as client:
+        client.open()
+        before = client.activated()
+        first = Place.of(home).announced()["pid"]
+        os.kill(first, signal.SIGKILL)
+        until(lambda: not is_alive(first))
+        after = client.activated()
+        assert Place.of(home).announced()["pid"] != first
+    assert [one["unit_key"] for one in after["fragments"]] == [one["unit_key"] for one in before["fragments"]]
+
+
+def test_the_bridge_leaves_with_its_client_and_the_service_follows(home: Path, memory: Path) -> None:
+    with stdio_client(home, memory) as client:
+        client.open()
+        client.activated()
+        pid = Place.of(home).announced()["pid"]
+        assert client.close() == 0
+        until(lambda: not is_alive(pid))
+    assert not Place.of(home).mcp_socket.exists()
+
+
+def test_an_oversized_message_is_refused_and_the_next_one_served(home: Path, memory: Path) -> None:
+    with stdio_client(home, memory) as client:
+        client.open()
+        client.say("tools/call", {"name": "activate_memory", "arguments": {"query": "x" * LONGEST_LINE}}, id=99)
+        refusal = client.hear()
+        assert refusal["id"] is None
+        assert "longer than" in refusal["error"]["message"]
+        assert client.activated()["fragments"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("version", [*HANDSHAKE_PROTOCOL_VERSIONS, "1999-01-01"])
+async def test_the_bridges_handshake_is_the_sdks_own(home: Path, version: str) -> None:
+    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    said, heard = asyncio.StreamReader(), Heard()
+    said.feed_data(json.dumps(request).encode() + b"\n")
+    said.feed_eof()
+    server = build_server(Service(Home.open(home, engine="none")))
+    async with stdio_server(said, heard) as streams:
+        await server.run(*streams, server.create_initialization_options())
+    assert json.loads(heard.text)["result"] == handshake.answer(params)
+    assert handshake.PROTOCOLS == HANDSHAKE_PROTOCOL_VERSIONS
+
+
+class Heard:
+    """The writing side of the SDK's line transport."""
+
+    text = ""
+
+    async def write(self, text: str) -> None:
+        self.text += text
+
+    async def flush(self) -> None:
+        pass
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("era", ["legacy", "auto"])
+async def test_the_sdks_stdio_client_of_both_eras_is_served(home: Path, memory: Path, era: str) -> None:
+    program, *arguments = command("serve", "--stdio", "--project", memory)
+    parameters = StdioServerParameters(command=program, args=arguments, env=environment(home))
+    try:
+        async with Client(sdk_stdio(parameters), mode=era) as client:
+            assert "activate_memory" in {tool.name for tool in (await client.list_tools()).tools}
+            result = await client.call_tool("activate_memory", {"query": QUERY, "deadline_ms": ""})
+            assert result.is_error is False or "index_preparing" in result.content[0].text
+    finally:
+        end_service(home)
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26"])
+def test_a_client_of_an_earlier_protocol_is_served(home: Path, memory: Path, version: str) -> None:
+    with stdio_client(home, memory) as client:
+        assert client.open(version)["protocolVersion"] == version
+        assert client.activated()["fragments"]
+        assert client.ask("ping")["result"] == {}
+
+
+def test_a_memory_has_to_be_named(home: Path) -> None:
+    done = subprocess.run(command("serve", "--stdio"), env=environment(home), capture_output=True, check=False)
+    assert done.returncode == 2
+    assert b"--project FOLDER" in done.stderr
+    assert done.stdout == b""
+
+
+def test_a_service_that_cannot_start_is_an_error_not_silence(home: Path, memory: Path) -> None:
+    """The lock is a folder here, so that every start fails."""
+    place = Place.of(home)
+    place.lock.mkdir()
+    with stdio_client(home, memory) as client:
+        client.open()
+        error = client.call("activate_memory", query=QUERY)["error"]
+    assert error["data"]["code"] == "service_interrupted"
+    assert sys.executable not in str(error)
