@@ -18,6 +18,7 @@ from workbench.core.run import RunRecord
 from workbench.core.settings import Lexical
 from workbench.evaluation.judged import JudgedRun, judged_runs
 from workbench.evaluation.replay import ReplayConfig
+from workbench.evaluation.sets import SetFormat
 from workbench.models.fake import FakeEmbedder, FakeReranker
 
 LONG = "# Long\n\n" + "".join(f"## Part {n}\n\n{f'Queue {n} holds jobs. ' * 90}\n\n" for n in range(3))
@@ -108,6 +109,8 @@ def test_a_limit_an_engine_and_each_switch_change_what_they_should(project: Proj
     (other,) = replayed(project, ReplayConfig(engine="other"))
     (trigrams,) = replayed(project, ReplayConfig(lexical=Lexical.CONTRACT))
     (reranked,) = replayed(project, ReplayConfig(cross_encoder=True, reranker="fake"))
+    unasked = confirmed(project, QUERIES[0], rerank=False)
+    (asked,) = replayed(project, ReplayConfig(cross_encoder=True, reranker="fake"), unasked)
 
     assert (len(few.fragments), len(fused(few))) == (2, 3)
     assert (lexical.engine, {unit.vector_rank for unit in lexical.ranked}) == (None, {None})
@@ -115,6 +118,7 @@ def test_a_limit_an_engine_and_each_switch_change_what_they_should(project: Proj
     assert len([unit for unit in trigrams.ranked if unit.bm25_rank]) != len([u for u in same.ranked if u.bm25_rank])
     assert {unit.rerank_rank for unit in same.ranked} == {None}
     assert sorted(unit.rerank_rank or 0 for unit in reranked.ranked) == list(range(1, len(reranked.ranked) + 1))
+    assert [unit.rerank_rank for unit in asked.ranked] == [unit.rerank_rank for unit in reranked.ranked]
     assert fused(replayed(project)[0]) == fused(same)
 
 
@@ -211,23 +215,7 @@ def test_a_damaged_or_missing_body_is_named_with_its_case_before_anything_is_rep
     assert [run.case_id for run in replayed(project, SAME, sound)] == [sound]
 
 
-def test_two_replays_of_one_project_do_not_share_its_replay_index(project: Project, home: Home) -> None:
-    for query in QUERIES:
-        confirmed(project, query)
-    selection = home.select(project=project)
-    first = home.replay(selection, SAME)
-    next(first)
-
-    with pytest.raises(NotReady) as refused:
-        next(home.replay(selection, SAME))
-    rest = list(first)
-
-    assert refused.value.code == "index_busy"
-    assert len(rest) == len(QUERIES) - 1
-    assert len(list(home.replay(selection, SAME))) == len(QUERIES)
-
-
-KILLED = """
+PROCESS = """
 import os, sys
 from pathlib import Path
 from workbench.app import Home
@@ -247,8 +235,34 @@ print(len(runs))
 """
 
 
+def in_a_process(home: Home, memory: Path, last_step: int = 10_000) -> subprocess.CompletedProcess[str]:
+    """A replay of the project in a process of its own, which dies behind its `last_step`-th step."""
+    command = [sys.executable, "-c", PROCESS, str(home.folder), str(memory), str(last_step)]
+    return subprocess.run(command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, check=False)
+
+
+def test_two_replays_of_one_project_do_not_share_its_replay_index(project: Project, home: Home, memory: Path) -> None:
+    for query in QUERIES:
+        confirmed(project, query)
+    selection = home.select(project=project)
+    first = home.replay(selection, SAME)
+    next(first)
+
+    with pytest.raises(NotReady) as refused:
+        next(home.replay(selection, SAME))
+    elsewhere = in_a_process(home, memory)
+    rest = list(first)
+
+    assert refused.value.code == "index_busy"
+    assert elsewhere.returncode == 1 and "Another replay of" in elsewhere.stderr
+    assert len(rest) == len(QUERIES) - 1
+    assert len(list(home.replay(selection, SAME))) == len(QUERIES)
+
+
 @pytest.mark.slow
-def test_a_replay_that_is_killed_at_any_step_is_done_again_from_what_it_left(project: Project, memory: Path) -> None:
+def test_a_replay_that_is_killed_at_any_step_is_done_again_from_what_it_left(
+    project: Project, home: Home, memory: Path
+) -> None:
     for number in range(2):
         write(memory, {"decisions/queue.md": f"# Queue choice\n\nThe queue moved {number} times.\n"})
         project.refresh()
@@ -257,8 +271,7 @@ def test_a_replay_that_is_killed_at_any_step_is_done_again_from_what_it_left(pro
     shutil.rmtree(project.home.folder / "replay")
 
     for steps in range(0, 200, 3):
-        command = [sys.executable, "-c", KILLED, str(project.home.folder), str(memory), str(steps)]
-        process = subprocess.run(command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, check=False)
+        process = in_a_process(home, memory, steps)
         assert process.returncode in {0, 9}, process.stderr
         assert [run.ranked for run in replayed(project)] == expected
         shutil.rmtree(project.home.folder / "replay")
@@ -310,3 +323,36 @@ def test_a_warm_measurement_without_repeats_or_cases_is_refused(project: Project
         home.warm_latency(home.select(project=project), SAME, 0)
     with pytest.raises(InputError, match="No case is ready"):
         home.warm_latency(home.select(project=project), SAME, 1)
+
+
+def test_projects_of_a_set_are_replayed_one_after_the_other_and_progress_only_rises(
+    tmp_path: Path, home: Home, project: Project
+) -> None:
+    other = home.project(write(tmp_path / "other", {"a.md": "# Alpha\n\nThe queue of another project.\n"}))
+    other.refresh()
+    cases = [confirmed(project, QUERIES[0]), confirmed(other, QUERIES[0])]
+    heard: dict[str, list[int]] = {}
+
+    def listen(phase: str, done: int, total: int) -> None:
+        assert done <= total
+        heard.setdefault(phase, []).append(done)
+
+    runs = list(home.replay(home.select(None, cases), SAME, listen))
+
+    assert {run.case_id for run in runs} == set(cases)
+    assert [run.corpus.keys() for run in runs if run.project_id == other.project_id] == [{"a.md"}]
+    assert all(done == sorted(set(done)) for done in heard.values())
+    assert (heard["verify"][-1], heard["replay"]) == (2, [1, 2])
+
+
+def test_an_imported_fixture_is_replayed_without_any_memory(tmp_path: Path, project: Project, home: Home) -> None:
+    for query in QUERIES:
+        confirmed(project, query)
+    fixture = tmp_path / "fixture.json"
+    fixture.write_text(home.export(home.select(project=project)).fixture_json, "utf-8")
+    elsewhere = home_with(tmp_path / "elsewhere", FakeEmbedder())
+    imported = elsewhere.import_set(SetFormat.FIXTURE, fixture)
+
+    runs = list(elsewhere.replay(elsewhere.select(imported.name), SAME))
+
+    assert {run.query: run.ranked for run in runs} == {run.query: run.ranked for run in replayed(project)}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from workbench.app.engines import NO_MODEL
 from workbench.core.errors import NotReady
 from workbench.core.limits import resolve_limits
-from workbench.core.progress import Progress
+from workbench.core.progress import Progress, rising
 from workbench.core.resource import Layer
 from workbench.evaluation.figures import Note, Report, WarmLatency
 from workbench.evaluation.judged import JudgedRun, ready_cases
@@ -55,25 +55,36 @@ def replay_report(home: HomeParts, selection: Selection, config: ReplayConfig, s
     origin = f"{selection.origin}, replayed over its frozen corpora with {config.said(home.settings)}"
     runs = _runs(home, setting, projects, progress)
     report = build_report(runs, origin=origin, seed=seed, progress=progress)
-    layers = {entry.layer for _, corpora in projects for one in corpora for entry in one.corpus.entries}
-    return report.model_copy(update={"notes": (*report.notes, *([NO_PAGE_TITLES] if layers & SECTIONED else []))})
+    sectioned = any(one.layers & SECTIONED for _, corpora in projects for one in corpora)
+    return report.model_copy(update={"notes": (*report.notes, NO_PAGE_TITLES)}) if sectioned else report
 
 
 def warm_latency(
     home: HomeParts, selection: Selection, config: ReplayConfig, repeats: int, progress: Progress
 ) -> WarmLatency:
     """How long the cases of a selection take once all is warm, with nothing else in this process. Raises: as above."""
-    setting, clock = _setting(home, config), WarmClock(repeats)
-    for project_id, corpora in _planned(home, selection, progress):
+    setting, projects = _setting(home, config), _planned(home, selection, progress)
+    clock = WarmClock(repeats, _count(projects), rising(progress))
+    for project_id, corpora in projects:
         with _replay_index(home, project_id) as index:
-            clock.measure(index, _borrowing(home, project_id, setting), corpora, progress)
+            clock.measure(index, _borrowing(home, project_id, setting), corpora)
     return clock.latency()
 
 
 def _runs(home: HomeParts, setting: Setting, projects: Planned, progress: Progress) -> Iterator[JudgedRun]:
+    """progress: those of the builds, and `replay` in cases."""
+    total, done, building = _count(projects), 0, rising(progress)
     for project_id, corpora in projects:
         with _replay_index(home, project_id) as index:
-            yield from replay(index, _borrowing(home, project_id, setting), corpora, progress)
+            for run in replay(index, _borrowing(home, project_id, setting), corpora, building):
+                yield run
+                done += 1
+                progress("replay", done, total)
+
+
+def _count(projects: Planned) -> int:
+    """How many cases there are."""
+    return sum(len(one.cases) for _, corpora in projects for one in corpora)
 
 
 def _planned(home: HomeParts, selection: Selection, progress: Progress) -> Planned:
@@ -88,11 +99,11 @@ def _setting(home: HomeParts, config: ReplayConfig) -> Setting:
     resolve_limits({**home.settings.limits, **config.limits})
     settings = config.over(home.settings)
     return Setting(
+        config,
         home.engines.open(settings.engine),
         _reranker(home, settings.reranker) if settings.cross_encoder else None,
         settings.lexical,
         home.settings.limits,
-        config.limits,
     )
 
 

@@ -13,3 +13,15 @@ class Progress(Protocol):
 
 def no_progress(phase: str, done: int, total: int) -> None:
     """The callback of whoever does not watch."""
+
+
+def rising(progress: Progress) -> Progress:
+    """For work that passes the same phase several times: what would fall behind what was said already is left out."""
+    said: dict[str, int] = {}
+
+    def advance(phase: str, done: int, total: int) -> None:
+        if done > said.get(phase, -1):
+            said[phase] = done
+            progress(phase, done, total)
+
+    return advance

@@ -18,7 +18,7 @@ from workbench.core.activation import ActivationRequest
 from workbench.core.case import Case, EvidenceRef
 from workbench.core.deadline import Deadline
 from workbench.core.errors import ModelError, StorageError
-from workbench.core.limits import resolve_limits
+from workbench.core.limits import Limits, resolve_limits
 from workbench.core.progress import Progress, no_progress
 from workbench.core.resource import Layer
 from workbench.core.settings import Lexical, Settings
@@ -75,13 +75,22 @@ class ReplayOutcome(Wire):
 
 
 class Setting(NamedTuple):
-    """The configuration with its models opened. home_limits: those of the home; limits: those of the replay."""
+    """A configuration with its models opened. limits: those of the home."""
 
+    config: ReplayConfig
     embedder: Embedder | None
     reranker: Reranker | None
     lexical: Lexical
-    home_limits: Mapping[str, int]
     limits: Mapping[str, int]
+
+    def limits_of(self, request: ActivationRequest) -> Limits:
+        """Those of the home, under those of the source run, under those of the replay."""
+        return resolve_limits({**self.limits, **request.limits, **self.config.limits})
+
+    def asked(self, request: ActivationRequest) -> ActivationRequest:
+        """The source run's request as this setting asks it: a named switch wins; no file is there to verify against."""
+        rerank = request.rerank if self.config.cross_encoder is None else self.config.cross_encoder
+        return request.model_copy(update={"rerank": rerank, "verify": False})
 
 
 class ReplayCase(NamedTuple):
@@ -132,19 +141,16 @@ def plan_replay(
 def replay(
     index: ProjectIndex, setting: Setting, corpora: Sequence[ReplayCorpus], progress: Progress = no_progress
 ) -> Iterator[JudgedRun]:
-    """The cases of one project in order, each retrieved anew. progress: those of the builds, and `replay` in cases.
+    """The cases of one project in order, each retrieved anew. progress: those of the builds.
 
     Raises: as `build_index` and `Retriever.activate`; `ModelError("model_invalid")` when a part of the setting could
     not serve, since the result would then be judged as what it is not.
     """
-    total, done = sum(len(one.cases) for one in corpora), 0
     for cases, corpus, ask in walk(index, setting, corpora, progress):
         hashes = {entry.resource_id: entry.resource_hash for entry in corpus.entries}
         for case in cases:
             activation, latency_us = ask(case)
             yield _judged(case.case, activation, hashes, latency_us)
-            done += 1
-            progress("replay", done, total)
 
 
 def walk(
@@ -160,8 +166,7 @@ def walk(
     )
 
     def ask(case: ReplayCase) -> tuple[Activation, int]:
-        limits = resolve_limits({**setting.home_limits, **case.request.limits, **setting.limits})
-        request = case.request.model_copy(update={"verify": False})
+        request, limits = setting.asked(case.request), setting.limits_of(case.request)
         started = perf_counter()
         activation = retriever.activate(request, limits, Deadline.after_ms(PATIENCE_MS))
         latency_us = round((perf_counter() - started) * 1_000_000)

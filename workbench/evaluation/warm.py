@@ -13,34 +13,36 @@ from workbench.storage.project_index import ProjectIndex
 
 
 class WarmClock:
-    """Gathers the times of one setting over any number of projects. repeats: counted rounds, at least 1."""
+    """Gathers the times of one setting over any number of projects.
 
-    def __init__(self, repeats: int) -> None:
+    repeats: counted rounds, at least 1. cases: of all projects together. progress: those of the builds, `warm` in
+    answers.
+    """
+
+    def __init__(self, repeats: int, cases: int, progress: Progress = no_progress) -> None:
         if repeats < 1:
             raise InputError("invalid_argument", f"Repeat each query at least once, not {repeats} times.")
-        self._repeats = repeats
+        self._repeats, self._progress = repeats, progress
+        self._asked, self._to_ask = 0, cases * (repeats + 1)
         self._whole: list[int] = []
         self._stages: defaultdict[str, list[int]] = defaultdict(list)
         self._sizes: list[int] = []
         self._setting: Setting | None = None
 
-    def measure(
-        self, index: ProjectIndex, setting: Setting, corpora: Sequence[ReplayCorpus], progress: Progress = no_progress
-    ) -> None:
-        """Ask all cases in rounds, so that drift of the machine meets them alike. progress: `warm` in answers."""
-        total, done = sum(len(one.cases) for one in corpora) * (self._repeats + 1), 0
+    def measure(self, index: ProjectIndex, setting: Setting, corpora: Sequence[ReplayCorpus]) -> None:
+        """Ask the cases of one project in rounds, so that drift of the machine meets them alike."""
         self._setting = setting
-        for one, ask in walk(index, setting, corpora, progress):
-            self._sizes.append(len(one.corpus.entries))
+        for cases, corpus, ask in walk(index, setting, corpora, self._progress):
+            self._sizes.append(len(corpus.entries))
             for number in range(self._repeats + 1):
-                for case in one.cases:
+                for case in cases:
                     activation, latency_us = ask(case)
                     if number > 0:
                         self._whole.append(latency_us)
                         for stage, micros in activation.result.stage_us.items():
                             self._stages[stage].append(micros)
-                    done += 1
-                    progress("warm", done, total)
+                    self._asked += 1
+                    self._progress("warm", self._asked, self._to_ask)
 
     def latency(self) -> WarmLatency:
         """What was measured. Raises: `InputError("case_not_found")` when there was no case to ask."""
