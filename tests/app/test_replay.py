@@ -189,6 +189,22 @@ def first_queue(inputs: list[str]) -> int:
     return next(place for place, text in enumerate(inputs) if "gave way" in text)
 
 
+def test_a_damaged_index_of_the_project_lends_nothing_and_is_left_alone(
+    project: Project, embedder: FakeEmbedder
+) -> None:
+    confirmed(project, QUERIES[0])
+    expected, encoded = replayed(project), len(embedder.inputs)
+    shutil.rmtree(project.home.folder / "replay")
+    project.index.close()
+    project.index.path.write_bytes(b"no database" * 1_000)
+
+    runs = replayed(project)
+
+    assert [run.ranked for run in runs] == [run.ranked for run in expected]
+    assert sorted(embedder.inputs[encoded:]) == sorted(embedder.inputs[:encoded])
+    assert project.index.path.read_bytes() == b"no database" * 1_000
+
+
 def test_a_damaged_or_missing_body_is_named_with_its_case_before_anything_is_replayed(
     project: Project, memory: Path, embedder: FakeEmbedder
 ) -> None:
