@@ -17,6 +17,7 @@ from workbench.app import Home, Project
 from workbench.app.live import LiveIndex, LiveStatus
 from workbench.core.activation import ActivationResult
 from workbench.core.errors import ModelError
+from workbench.memory.writing.values import Write
 from workbench.models.fake import FakeEmbedder
 
 PATIENCE_S = 60.0
@@ -131,6 +132,15 @@ def test_a_status_that_another_program_sets_reaches_the_index(project: Project) 
         assert "user/tea.md" not in paths(ask(project, "green tea"))
         until(lambda: status(index).miv != before)
         assert not _resources(project, "user/")
+
+
+def test_a_write_through_the_gate_is_found_soon_after(project: Project) -> None:
+    page = Write("user/coffee.md", b"# Coffee\n\nOne cup, with a toucan.\n", None)
+    with live(project) as index:
+        commit = project.gate.commit_mutation("tx-1", [page])
+        until(finds(project, "toucan", "user/coffee.md"))
+        until(lambda: settled(index))
+        assert status(index).miv == commit.miv
 
 
 def test_several_projects_are_followed_by_one_builder(home: Home, memory: Path, tmp_path: Path) -> None:

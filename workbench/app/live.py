@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from threading import Thread
 
@@ -15,10 +16,12 @@ from workbench.app.project import Project
 from workbench.core.activation import DegradationNote
 from workbench.core.errors import WorkbenchError
 from workbench.core.limits import resolve_limits
+from workbench.core.resource import SnapshotRef
 from workbench.core.wire import Wire
 from workbench.index.report import BuildReport
 from workbench.index.scheduler import Failure, Look, Order, Scheduler, Timing
 from workbench.index.watcher import State, Watcher
+from workbench.memory.writing.values import Commit
 
 Listener = Callable[[Project, BuildReport | Exception], object]
 
@@ -61,6 +64,7 @@ class LiveIndex:
         """Keep this project fresh, too, from its state as it is now."""
         if project.project_id not in self._projects:
             self._projects[project.project_id] = project
+            project.gate.on_commit.append(partial(self._committed, project.project_id))
             self._watcher.add(project.root)
 
     def start(self) -> None:
@@ -85,6 +89,9 @@ class LiveIndex:
     def status(self) -> tuple[LiveStatus, ...]:
         """Every project, in the order in which they were added."""
         return tuple(map(self._status, self._projects.values()))
+
+    def _committed(self, project_id: str, commit: Commit) -> None:
+        self.scheduler.enqueue(SnapshotRef(project_id, commit.miv, commit.record_state_version), "commit")
 
     def _notice(self, root: Path) -> None:
         for project_id, project in self._projects.copy().items():
