@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import date
 from itertools import islice
@@ -116,10 +117,14 @@ def test_an_answer_broken_or_killed_at_any_step_and_repeated_is_kept_exactly_onc
 
 
 @pytest.mark.field(96, 97)
-def test_answers_to_several_requests_stand_one_behind_the_other(world: World) -> None:
-    kept = [keep(world, answer(request_id=f"r-{number}")) for number in range(3)]
-    page = read_page(world.read("whiteboard/answers.md").encode())
-    assert [one.card_id for one in page.cards] == [one.resource_id for one in kept]
+@EACH_TARGET
+def test_answers_to_several_requests_at_once_all_stand_in_the_memory(world: World, target: AnswerTarget) -> None:
+    requests = [answer(target, request_id=f"r-{number}", evidence_refs=()) for number in range(6)]
+    with ThreadPoolExecutor(len(requests)) as threads:
+        kept = list(threads.map(lambda one: keep(World(world.root), one), requests))
+    members = world.capture().members
+    assert {one.resource_id for one in kept} <= members.keys()
+    assert len({one.resource_id for one in kept}) == len(requests)
 
 
 def test_the_handoff_ledger_only_grows_and_refers_to_the_whiteboard(world: World) -> None:
@@ -169,8 +174,9 @@ def test_every_reference_that_is_no_current_resource_is_named(world: World) -> N
     assert error.detail == ["nobody", "db"]
 
 
-def test_a_page_that_ends_inside_a_fence_takes_no_answer(world: World) -> None:
-    world.write("whiteboard/answers.md", "# Answers\n\n```\nopen\n")
+@pytest.mark.parametrize("held", ["# Answers\n\n```\nopen\n", b"\xff\xfe", "---\na: [\n---\n"])
+def test_a_page_that_ends_inside_a_fence_or_cannot_be_read_takes_no_answer(world: World, held: str | bytes) -> None:
+    world.write("whiteboard/answers.md", held)
     refused(world, "invalid_argument", answer())
 
 

@@ -240,6 +240,19 @@ def test_the_switch_leaves_reading_and_refuses_writing_on_every_route(world: Wor
     assert len(derive_index(world.capture(), PAGE)) == 3
 
 
+@pytest.mark.parametrize("unreadable", [b"\xff\xfe", b"a\x00b", b"---\na: [\n---\n"], ids=["encoding", "nul", "yaml"])
+def test_a_page_that_cannot_be_read_is_replaced_by_the_person_only_and_never_written(
+    world: World, unreadable: bytes
+) -> None:
+    digest, gate = world.seen(PAGE), world.gate()
+    refused(world, "whiteboard_rejected", lambda: write_whiteboard(gate, PAGE, unreadable, digest, USER))
+    world.write(PAGE, unreadable)
+    digest = world.seen(PAGE)
+    refused(world, "whiteboard_rejected", lambda: write_whiteboard(gate, PAGE, BOARD.encode(), digest))
+    write_whiteboard(gate, PAGE, BOARD.encode(), digest, USER)
+    assert world.read(PAGE) == BOARD
+
+
 def test_an_archive_page_that_would_swallow_the_card_is_refused(world: World) -> None:
     world.write(ARCHIVE, "# Archive\n\n```\nopen\n")
     edit = PageEdit(archived={"queue": "decided"})

@@ -17,16 +17,17 @@ from workbench.core.resource import Layer, Status
 from workbench.core.text import clean_text
 from workbench.core.wire import Wire
 from workbench.markdown.blocks import HEADING_CHARS, heading_text, parse_blocks
+from workbench.markdown.errors import UnreadableSource
 from workbench.markdown.source import parse_source
 from workbench.memory.view import MemorySnapshot
 from workbench.memory.whiteboard.contract import Actor, PageEdit
 from workbench.memory.whiteboard.places import appended
+from workbench.memory.writing.again import until_unmoved
 from workbench.memory.writing.gate import WriteGate
 from workbench.memory.writing.ledger import commit_of
 from workbench.memory.writing.values import AnswerTarget, Commit, Write
 from workbench.memory.writing.whiteboard import digest_of, read_source, require_layer
 
-MOST_ATTEMPTS = 4
 LEDGER = "# Handoff ledger\n\n## Status\n\nThe state of the work stands on the whiteboard and is not repeated here.\n"
 
 
@@ -81,14 +82,7 @@ def archive_answer(gate: WriteGate, answer: Answer, today: date, actor: Actor = 
     """
     if not answer.request_id.strip():
         raise InputError("invalid_argument", "Give a request_id: it keeps a repeated request from adding twice.")
-    for attempt in range(1, MOST_ATTEMPTS + 1):
-        try:
-            commit = _commit(gate, answer, today, actor)
-        except InputError as error:
-            if error.code != "digest_conflict" or attempt == MOST_ATTEMPTS:
-                raise
-        else:
-            break
+    commit = until_unmoved(lambda: _commit(gate, answer, today, actor))
     return ArchivedAnswer(
         request_id=answer.request_id, resource_id=answer.resource_id, page=commit.written[0], commit=commit
     )
@@ -158,8 +152,11 @@ def _require_evidence(snapshot: MemorySnapshot, refs: Sequence[str]) -> None:
 
 
 def _require_entry(answer: Answer, content: bytes) -> None:
-    """Raises: `invalid_argument` when the page, as it is, would swallow what is put behind it."""
-    entries = parse_source(answer.source_ref, _LAYERS[answer.target], content).entries
+    """Raises: `invalid_argument` when the page, as it is, cannot be read or would swallow what is put behind it."""
+    message = f"{answer.source_ref} ends inside a code fence or a comment; close it first."
+    try:
+        entries = parse_source(answer.source_ref, _LAYERS[answer.target], content).entries
+    except UnreadableSource as error:
+        entries, message = (), f"{answer.source_ref} cannot be read ({error.reason}); mend it first."
     if not any(entry.claimed_id == answer.resource_id for entry in entries):
-        message = f"{answer.source_ref} ends inside a code fence or a comment; close it first."
         raise InputError("invalid_argument", message)

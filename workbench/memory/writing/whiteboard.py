@@ -15,6 +15,7 @@ from workbench.core.hashing import sha256_hex
 from workbench.core.resource import GONE, Layer
 from workbench.markdown.cards import BoardPage, Card, read_page
 from workbench.markdown.entries import ID_CHARS
+from workbench.markdown.errors import UnreadableSource
 from workbench.memory.layout import load_layout
 from workbench.memory.view import MemorySnapshot
 from workbench.memory.whiteboard.contract import Actor, PageEdit, Violation, page_violations, whiteboard_rejected
@@ -155,11 +156,19 @@ def _archive_write(
 
 def _taken_ids(snapshot: MemorySnapshot, page: str, before: bytes | None, content: bytes) -> Iterator[Violation]:
     """New cards under an id that another resource has, or that has been somebody's."""
-    known = set() if before is None else {card.card_id for card in read_page(before).cards}
-    for card in read_page(content).cards:
+    known = {card.card_id for card in _cards(before)}
+    for card in _cards(content):
         if card.card_id not in known and (owner := _owner(snapshot, card.card_id)):
             place, message = f"line {card.place.line_start}", f"the id {card.card_id} is taken: {owner}; take a new one"
             yield Violation("duplicate_id", place, message)
+
+
+def _cards(raw: bytes | None) -> tuple[Card, ...]:
+    """The cards of a page; none where there is no page, or one that cannot be read."""
+    try:
+        return () if raw is None else read_page(raw).cards
+    except UnreadableSource:
+        return ()
 
 
 def _owner(snapshot: MemorySnapshot, resource_id: str) -> str | None:
