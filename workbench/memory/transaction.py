@@ -151,6 +151,7 @@ def _put_back(root: Path, entry: JournalEntry) -> None:
         elif (old := read_version(root, change.before)) is not None:
             with suppress(FileMoved):
                 swap_file(root / change.path, old, change.target, area="memory.file")
+            _settle_temporary(root, change)
 
 
 def _settle_temporary(root: Path, change: FileChange) -> None:

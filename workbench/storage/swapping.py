@@ -18,7 +18,6 @@ from workbench.core.hashing import sha256_hex
 from workbench.storage.faults import step
 from workbench.storage.files import sync_folder, writing
 
-_MOST_TURNS = 100
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 _UNSUPPORTED = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM})
 
@@ -45,17 +44,14 @@ def put_file(path: Path, data: bytes, *, temporary: Path, area: str) -> None:
 def swap_file(path: Path, data: bytes, seen: str | None, *, area: str) -> None:
     """Replace the bytes of digest `seen`, or create the file where it is None. The mode stays; a new file's is usual.
 
-    Raises: `FileMoved` when other bytes stand there by now; `StorageError("home_unwritable")`.
+    Raises: `FileMoved` when other bytes stand there by now; `StorageError("home_unwritable")`. Whatever then lies in
+    `temporary_of(path)` and is neither of the two is somebody's edit, and for the caller to keep.
     """
     temporary = temporary_of(path)
     with writing(path):
         _prepare(temporary, path, data, area)
         step(f"{area}.replace")
-        try:
-            _create(temporary, path) if seen is None else _exchange_seen(temporary, path, seen, sha256_hex(data))
-        finally:
-            with suppress(FileNotFoundError):
-                temporary.unlink()
+        _create(temporary, path) if seen is None else _exchange_seen(temporary, path, seen, sha256_hex(data))
         step(f"{area}.sync")
         sync_folder(path.parent)
 
@@ -121,23 +117,26 @@ def _create(temporary: Path, path: Path) -> None:
         if os.path.lexists(path):
             raise FileMoved(str(path)) from error
         temporary.replace(path)
+        return
+    temporary.unlink()
 
 
 def _exchange_seen(temporary: Path, path: Path, seen: str, target: str) -> None:
     """Change places, then look at what came out: an edit of the last moment goes back to where it was."""
     if digest_of(path) != seen:
         raise FileMoved(str(path))
-    if not _exchange(temporary, path):
+    if not exchange(temporary, path):
         temporary.replace(path)
-    elif digest_of(temporary) != seen:
-        for _ in range(_MOST_TURNS):
-            _exchange(temporary, path)
-            if digest_of(temporary) == target:
-                break
+        return
+    if digest_of(temporary) != seen:
+        exchange(temporary, path)
+        if digest_of(temporary) == target:
+            temporary.unlink()
         raise FileMoved(str(path))
+    temporary.unlink()
 
 
-def _exchange(first: Path, second: Path) -> bool:
+def exchange(first: Path, second: Path) -> bool:
     """Let two files change places in one step; False where the system or the file system cannot."""
     call = _renameat2()
     if call is None:

@@ -10,7 +10,7 @@ import re
 import time
 import uuid
 from pathlib import PurePosixPath
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.core.errors import InputError
 from workbench.core.hashing import sha256_hex
@@ -22,6 +22,9 @@ from workbench.memory.whiteboard.contract import Actor
 from workbench.memory.writing.gate import WriteGate
 from workbench.memory.writing.places import Misplaced, Place, find_place
 from workbench.memory.writing.values import Commit, StateChange, Write
+
+if TYPE_CHECKING:
+    from workbench.markdown.source import Entry
 
 MOST_ATTEMPTS = 200
 _LONGEST_PAUSE_S = 0.05
@@ -95,7 +98,7 @@ def supersede_by_text(
     if place.layer in _SECTIONED:
         content, new_id = _with_section(gate, ref, place, text, title)
     else:
-        content, new_id = text.encode(), _ids(ref, place.layer, text.encode())[0]
+        content, new_id = text.encode(), _id_of(_entries(ref, place.layer, text.encode())[0])
         place = place._replace(held=None)
     commit = gate.commit_mutation(
         by.transaction(),
@@ -141,15 +144,16 @@ def _with_section(gate: WriteGate, ref: str, place: Place, text: str, title: str
     gap = b"" if not held else b"\n" if held.endswith(b"\n") else b"\n\n"
     added = gap + section
     content = held + (added.replace(b"\n", b"\r\n") if b"\r\n" in held else added)
-    before, after = _ids(ref, place.layer, held), _ids(ref, place.layer, content)
-    if len(after) <= len(before) or after[: len(before)] != before:
+    alone, together = _entries(ref, place.layer, section), _entries(ref, place.layer, content)
+    added_entries = together[-len(alone) :]
+    if [entry.body for entry in added_entries] != [entry.body for entry in alone]:
         message = f"{ref} ends inside a code fence or a comment, so that a new entry would be part of the last one."
         raise InputError("invalid_argument", message)
-    return content, after[len(before)]
+    return content, _id_of(added_entries[0])
 
 
-def _ids(source_ref: str, layer: Layer, content: bytes) -> list[str]:
-    """The ids that a source asks for, in its order."""
+def _entries(source_ref: str, layer: Layer, content: bytes) -> tuple[Entry, ...]:
+    """What a source would hold. Raises: `invalid_argument` when that is nothing, or could not be read back."""
     # Heavy, and not needed by a change of status.
     from workbench.markdown.source import parse_source
 
@@ -158,9 +162,13 @@ def _ids(source_ref: str, layer: Layer, content: bytes) -> list[str]:
     except UnreadableSource as error:
         message = f"Nothing was written. {source_ref} could not be read back ({error.reason})."
         raise InputError("invalid_argument", message) from error
-    if not entries and content:
+    if not entries:
         raise InputError("invalid_argument", f"Nothing was written. {source_ref} would hold no entry.")
-    return [entry.claimed_id or entry.derived_id for entry in entries]
+    return entries
+
+
+def _id_of(entry: Entry) -> str:
+    return entry.claimed_id or entry.derived_id
 
 
 def _successor_ref(snapshot: MemorySnapshot, source_ref: str) -> str:
