@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +19,7 @@ OutOption = Annotated[Path | None, typer.Option("--out", help="Save report.json 
 WarmOption = Annotated[
     int, typer.Option("--warm", min=0, help="Measure warm latency: each query so many times, with nothing else.")
 ]
+SHOWN_AS_COUNTS = ("scope_violation@20", "stale_result@20")
 SeedOption = Annotated[int, typer.Option(min=0, help="Of the draws behind intervals and tests.")]
 
 
@@ -52,10 +53,13 @@ def report(
 
 def show_report(made: Report) -> None:
     """The tables of a report and what has to be known beside them."""
+    from workbench.evaluation.hits import BESIDE
+    from workbench.evaluation.metrics import METRICS
+
     say(f"{made.origin}: {made.cases} cases, digest {made.set_digest[:12]}")
-    metrics = list(made.variants[0].means)
-    show_table(("order", *metrics[:3]), _means(made, metrics[:3]), title="means with 95 % intervals")
-    show_table(("order", *metrics[3:], "violations", "stale"), _beside(made, metrics[3:]), title="beside them")
+    show_table(("order", *METRICS), _means(made, METRICS), title="means with 95 % intervals")
+    beside = [metric for metric in BESIDE if metric not in SHOWN_AS_COUNTS]
+    show_table(("order", *beside, "violations", "stale"), _beside(made, beside), title="beside them")
     show_table(
         ("metric", "first", "second", "second - first", "p", "p (Holm)"),
         ((one.metric, one.first, one.second, one.difference.text("+"), one.p, one.p_holm) for one in made.tests),
@@ -79,12 +83,12 @@ def _show_warm(made: WarmLatency) -> None:
     )
 
 
-def _means(made: Report, metrics: list[str]) -> Iterator[tuple[str, ...]]:
+def _means(made: Report, metrics: Sequence[str]) -> Iterator[tuple[str, ...]]:
     for one in made.variants:
         yield one.variant, *(one.means[metric].text() for metric in metrics)
 
 
-def _beside(made: Report, metrics: list[str]) -> Iterator[tuple[str | int, ...]]:
+def _beside(made: Report, metrics: Sequence[str]) -> Iterator[tuple[str | int, ...]]:
     for one in made.variants:
         means = (f"{one.means[metric].mean:.3f}" for metric in metrics)
         yield one.variant, *means, one.scope_violations, one.stale_results
