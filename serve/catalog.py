@@ -42,15 +42,20 @@ def _reading(project: Project, deadline: Deadline) -> Iterator[IndexReader]:
 
 
 def catalog_of(project: Project, deadline: Deadline) -> str:
-    """JSON of every current resource, by resource_id."""
+    """JSON of every current resource, by resource_id, and of every source with the digest that a writer names."""
     manifest = project.manifest()
+    sources = [
+        {"source_ref": ref, "layer": stamp.source.layer, "digest": stamp.source.file_digest}
+        for ref, stamp in sorted(project.index.stamps().items())
+        if stamp.error is None
+    ]
     with _reading(project, deadline) as reader:
         rows = [
             {"resource_id": resource_id, "title": title, "layer": layer, "scope": scope, "kind": kind, "path": path}
             for resource_id, _, layer, scope, kind, path, title in reader.corpus()
             if manifest.status(resource_id) is Status.CURRENT
         ]
-    return json.dumps({"resources": rows}, ensure_ascii=False)
+    return json.dumps({"resources": rows, "sources": sources}, ensure_ascii=False)
 
 
 def text_of(project: Project, resource_id: str, deadline: Deadline) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
-from serve.calls import CALLS, Call
+from serve.call import Call
+from serve.calls import CALLS
 from serve.errors import ErrorShape
 from serve.handshake import TITLE, VERSION
 

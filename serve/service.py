@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from serve.calls import Call, Desk, ForProject, deadline_of
+from serve.call import Call, Desk, ForProject, deadline_of
 from serve.errors import public, trouble
 from serve.metrics import Metrics
 from workbench.app import Home, Project

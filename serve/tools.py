@@ -18,7 +18,8 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from serve import handshake
-from serve.calls import CALLS, Call
+from serve.call import Call
+from serve.calls import CALLS
 from serve.catalog import CATALOG_URI, RESOURCE_URI, catalog_of, place_of, text_of
 from serve.service import Service
 from workbench.app import Project
@@ -70,7 +71,7 @@ def build_server(service: Service, default: Project | None = None) -> Server[Any
                 types.Resource(
                     uri=CATALOG_URI.format(project_id=project_id),
                     name=f"{project_id}: catalog",
-                    description="Every current resource of this memory: id, title, layer, scope, kind and path.",
+                    description="Every current resource of this memory, and every source with its digest.",
                     mime_type="application/json",
                 )
                 for project_id in service.projects

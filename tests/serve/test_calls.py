@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from serve import openapi
-from serve.calls import CALLS, Call, deadline_of
+from serve.call import Call, deadline_of
+from serve.calls import CALLS
 from serve.tools import tool_of
 from workbench.core.activation import ActivationResult
 from workbench.core.errors import InputError
@@ -25,7 +26,7 @@ calls = st.sampled_from(list(CALLS.values()))
 def required(call: Call) -> dict[str, Any]:
     """The least arguments of a call."""
     names = [name for name, field in call.request.model_fields.items() if field.is_required()]
-    return dict.fromkeys(names, "text")
+    return {name: {"target": "card", "expected_version": 1}.get(name, "text") for name in names}
 
 
 @given(calls, st.data())
