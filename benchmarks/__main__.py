@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.corpus import make_queries, read_material, write_corpus
+from benchmarks.live import live
 from benchmarks.moments import edits, processes, readers
 from benchmarks.report import Report
 from benchmarks.sections import Bench, arms, builds, queries
@@ -36,6 +37,7 @@ def main() -> None:
                 section(bench)
             shutil.rmtree(folder)
     vectors(report, options.rounds)
+    live(report)
     report.say(_about_vectors(options.encode))
     report.finish(Path("outputs/bench/bench.json"), {name: str(value) for name, value in vars(options).items()})
 
