@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -81,6 +81,39 @@ def query_terms(text: str) -> list[QueryTerm]:
     others = [*chain.from_iterable(map(_query_terms_of_run, runs)), *map(QueryTerm, _EMOJI.findall(text))]
     spoken = telling if telling or others else words
     return list(dict.fromkeys([*map(QueryTerm, chain.from_iterable(map(_terms_of, spoken))), *others]))
+
+
+def term_spans(text: str, terms: Sequence[QueryTerm]) -> list[tuple[int, int]]:
+    """Where a text has one of these terms: (start, end) in characters of the text as it is, in order, apart.
+
+    A word counts as a whole when one of its terms is meant.
+    """
+    meant = {term.text for term in terms if not term.prefix}
+    beginnings = {term.text for term in terms if term.prefix}
+    found: list[tuple[int, int]] = []
+    pattern = _MARKED_WORD if _MARK.search(text) else _WORD
+    for word in pattern.finditer(text):
+        if not meant.isdisjoint(_terms_of(_normal(word[0]))):
+            found.append(word.span())
+    for run in _UNSPACED_RUN.finditer(text):
+        for at in range(run.start(), run.end()):
+            if text[at : at + 2] in meant and at + 2 <= run.end():
+                found.append((at, at + 2))
+            elif text[at] in beginnings:
+                found.append((at, at + 1))
+    found += [emoji.span() for emoji in _EMOJI.finditer(text) if emoji[0] in meant]
+    return _joined(sorted(found))
+
+
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans that touch or overlap as one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def _query_terms_of_run(run: str) -> list[QueryTerm]:

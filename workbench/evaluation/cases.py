@@ -77,7 +77,17 @@ class CaseBook:
         """
         if not evidence:
             raise InputError("resolution_invalid", "Give evidence to confirm.")
-        return self._resolve(self.get(case_id), 1, evidence, _cut_text)
+        case = self.get(case_id)
+        if case.state is not CaseState.DRAFT:
+            raise conflict(case, 1)
+        return self._resolve(case, case.version, evidence, _cut_text)
+
+    def reopen(self, case_id: str, expected_version: int) -> Case:
+        """Take back a case's only decision: it is a draft without evidence again, at the next version.
+
+        Raises, changing nothing: `InputError("evaluation_case_conflict")`, as `resolve`.
+        """
+        return self._cases.resolve(case_id, expected_version, CaseState.DRAFT, (), time_text(self._clock()))
 
     def named(self, case: CaseSummary, names: Sequence[str], ranks: Sequence[int]) -> tuple[EvidenceRef, ...]:
         """Evidence as a person names it: by a resource's id, by a unit's key, or by a candidate's final rank.
@@ -103,6 +113,10 @@ class CaseBook:
         """
         return self._cases.get(case_id)
 
+    def of_run(self, run_id: str) -> Case | None:
+        """The case of a run, by its whole id, if it has one."""
+        return self._cases.of_run(run_id)
+
     def list(self, project_ids: Sequence[str], states: Collection[CaseState] | None = None) -> tuple[CaseSummary, ...]:
         """The cases of these projects in these states (None: any), the oldest first."""
         return self._cases.list(project_ids, states)
@@ -110,6 +124,10 @@ class CaseBook:
     def frozen(self, case: CaseSummary) -> FrozenCorpus:
         """The corpus that a case froze. Raises: `InputError("run_not_found")` when the case is none of this home."""
         return self._corpus(case.project_id, self._history.asked(case.run_id).manifest)
+
+    def searched(self, record: RunRecord) -> FrozenCorpus:
+        """The corpus that a run searched, which its case will freeze; empty when it was not recorded."""
+        return self._corpus(record.summary.project_id, record.manifest)
 
     def _corpus(self, project_id: str, manifest: int | None) -> FrozenCorpus:
         """A manifest never changes, and neighbouring cases mostly share theirs, so the last one is kept."""
@@ -127,7 +145,7 @@ class CaseBook:
                 "run_corpus_incomplete",
                 f"The corpus of the run {run.run_id} was not recorded; index and activate again.",
             )
-        entries = self._corpus(run.project_id, record.manifest).entries
+        entries = self.searched(record).entries
         if findings := self._corpora.secure(entries, progress):
             raise StorageError(
                 "run_corpus_incomplete",

@@ -35,6 +35,10 @@ class FrozenCorpus:
     def __contains__(self, resource_id: str) -> bool:
         return resource_id in self._by_id
 
+    def entry(self, resource_id: str) -> CorpusEntry:
+        """What is known of a resource without its text. Raises: `KeyError` when it is not in this corpus."""
+        return self._by_id[resource_id]
+
     def read(self, resource_id: str) -> FrozenResource:
         """A resource with its text.
 

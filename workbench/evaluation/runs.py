@@ -20,7 +20,7 @@ from workbench.storage.blobs import BlobStore
 from workbench.storage.central_store import CentralStore
 from workbench.storage.corpus_table import CorpusEntry, CorpusTable, Reader
 from workbench.storage.process_mark import ProcessMark
-from workbench.storage.run_table import AskedRun, RunTable
+from workbench.storage.run_table import ArmHits, AskedRun, RunTable
 
 if TYPE_CHECKING:
     from workbench.evaluation.explain import Whereabouts
@@ -109,6 +109,10 @@ class RunHistory:
     def list(self, project_id: str, limit: int) -> tuple[RunSummary, ...]:
         """The project's runs, the newest first. Raises: `StorageError`."""
         return self._runs.list(project_id, limit)
+
+    def arms(self, project_id: str, depth: int = 10) -> dict[str, ArmHits]:
+        """run_id -> how far the two arms agree on their first `depth`, for the project's runs with any candidate."""
+        return self._runs.arms(project_id, depth)
 
     def get(self, run_id: str) -> RunRecord:
         """A run by its id or by any beginning of it that no other run shares.

@@ -78,6 +78,13 @@ EXISTS (SELECT 1 FROM evaluation_cases AS c WHERE c.run_id = retrieval_runs.run_
 
 LIST = f"SELECT {RUN_COLUMNS} FROM retrieval_runs WHERE project_id = ? ORDER BY run_rowid DESC LIMIT ?"
 
+ARMS = """
+SELECT r.run_id, total(c.bm25_rank <= :depth), total(c.vector_rank <= :depth),
+    total(c.bm25_rank <= :depth AND c.vector_rank <= :depth)
+FROM retrieval_runs AS r JOIN retrieval_run_candidates AS c USING (run_rowid)
+WHERE r.project_id = :project_id GROUP BY r.run_rowid
+"""
+
 # Run ids are hex digits, all of which sort before "g".
 BY_PREFIX = f"SELECT {RUN_COLUMNS} FROM retrieval_runs WHERE run_id >= :prefix AND run_id < :prefix || 'g' LIMIT 2"
 

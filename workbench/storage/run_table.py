@@ -32,6 +32,21 @@ class AskedRun(NamedTuple):
     decision: dict[str, Any] | None
 
 
+class ArmHits(NamedTuple):
+    """How many candidates of a run each arm has among its first places, and how many both have there."""
+
+    lexical: int
+    dense: int
+    both: int
+
+    @property
+    def disagreement(self) -> float | None:
+        """1 minus the Jaccard share of the two lists; None where an arm found nothing at all."""
+        if not self.lexical or not self.dense:
+            return None
+        return 1 - self.both / (self.lexical + self.dense - self.both)
+
+
 class RunTable:
     """The tables `retrieval_runs` and `retrieval_run_candidates`. Every write is one transaction."""
 
@@ -99,6 +114,12 @@ class RunTable:
         """The project's runs, the newest first."""
         with self._store.reading() as connection:
             return tuple(_summary(row) for row in _rows(connection, sql.LIST, (project_id, limit)))
+
+    def arms(self, project_id: str, depth: int) -> dict[str, ArmHits]:
+        """run_id -> the candidates that the arms rank among their first `depth`, for runs with any candidate."""
+        with self._store.reading() as connection:
+            rows = connection.execute(sql.ARMS, {"project_id": project_id, "depth": depth}).fetchall()
+        return {run_id: ArmHits(*map(int, hits)) for run_id, *hits in rows}
 
     def get(self, run_id: str) -> RunRecord:
         """A whole run by its id or the only one that starts so.

@@ -1,0 +1,325 @@
+// Draws what the kernel tells, and says what the person did. It decides nothing and keeps nothing but what is being
+// typed. Text of a memory only ever becomes a text node.
+
+const KEYS = [
+  ["j ↓ / k ↑", "next or previous candidate"],
+  ["x or Space", "mark this unit as evidence, or take the mark away"],
+  ["r", "mark its whole resource"],
+  ["Enter", "confirm what is marked and go on"],
+  ["n", "none matched: nothing in this corpus answers the query"],
+  ["s", "skip for now"],
+  ["u", "undo the last step, a stored decision too"],
+  ["/", "search the frozen corpus for what no arm recalled; Esc goes back"],
+  ["b", "blind: shuffled, without ranks and scores; again for the final order"],
+  ["PgDn / PgUp", "scroll the text"],
+  ["[ / ]", "previous or next run of the queue"],
+  ["c", "write a note"],
+  ["m / t", "in a conflict: store mine, or let theirs stand"],
+  ["?", "this help"],
+];
+const STANDING = { open: "open", skipped: "skipped", ready: "ready", needs_evidence: "none matched" };
+const STAGE = { exact: "exact", bm25: "words", vector: "vector", rrf: "fused", rerank: "rerank" };
+const ORDERS = { final: "final order", bm25: "by words", vector: "by vectors", rrf: "fused", rerank: "reranked", blind: "blind" };
+const SILENCE_MS = 1500;
+
+function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child != null));
+  return element;
+}
+
+// Pieces match by turns: the first does not, the second does.
+function matched(pieces) {
+  const text = document.createDocumentFragment();
+  (pieces || []).forEach((piece, place) => {
+    if (piece) text.append(place % 2 ? h("mark", {}, piece) : piece);
+  });
+  return text;
+}
+
+const same = (one, other) => one.resource_id === other.resource_id && (one.unit_key || null) === (other.unit_key || null);
+const score = (value) => (value == null ? "" : Math.abs(value) < 0.1 ? value.toFixed(4) : value.toFixed(2));
+
+function render({ model, el }) {
+  let number = Date.now();
+  let noting = null;
+
+  const send = (what, more = {}, table = true) => {
+    number = Math.max(number + 1, Date.now());
+    const head = model.get("head");
+    model.send({ do: what, number, ...(table ? { at: head.run } : {}), ...more });
+    const sent = number;
+    setTimeout(() => { lost.hidden = model.get("heard") >= sent; }, SILENCE_MS);
+  };
+
+  // ---- parts that stand for good -------------------------------------------------------------------------------
+  const bar = h("div", { class: "mwl-bar", role: "img" });
+  const counts = h("div", { class: "mwl-counts" });
+  const query = h("h2", { class: "mwl-query" });
+  const chip = h("span", { class: "mwl-chip" });
+  const status = h("div", { class: "mwl-status", role: "status", "aria-live": "polite" });
+  const lost = h("div", { class: "mwl-lost", role: "alert", hidden: true },
+    "The kernel does not answer: what you did last is not stored yet. If it was restarted, run the cell again; " +
+    "confirmed decisions are stored, and marks are kept.");
+  const queue = h("div", { class: "mwl-list", role: "listbox", "aria-label": "Runs" });
+  const queueCount = h("span", { class: "mwl-dim" });
+  const cards = h("div", { class: "mwl-list", role: "listbox", "aria-label": "Candidates", tabindex: "-1" });
+  const cardsTitle = h("span", { class: "mwl-title" });
+  const order = h("select", { "aria-label": "Order of the candidates", onchange: () => { send("order", { order: order.value }); root.focus(); } },
+    ...Object.entries(ORDERS).map(([value, name]) => h("option", { value }, name)));
+  const find = h("input", { type: "search", placeholder: "Search the frozen corpus  /", "aria-label": "Search the frozen corpus" });
+  const text = h("div", { class: "mwl-text", role: "region", "aria-label": "Text", tabindex: "0" });
+  const textTitle = h("div", { class: "mwl-title mwl-path" });
+  const marks = h("div", { class: "mwl-marks", "aria-label": "Marked evidence" });
+  const note = h("textarea", { rows: "1", placeholder: "Note on this run  c", "aria-label": "Note" });
+  const report = h("div", { class: "mwl-report", "aria-label": "Report so far" });
+  const standing = h("select", { "aria-label": "Which runs" },
+    h("option", { value: "" }, "all runs"), ...Object.entries(STANDING).map(([value, name]) => h("option", { value }, name)));
+  const project = h("select", { "aria-label": "Project" });
+  const zero = h("input", { type: "checkbox" });
+  const disagreeing = h("input", { type: "checkbox" });
+  const button = (name, what, more, kind = "") =>
+    h("button", { class: `mwl-button ${kind}`, onclick: () => { send(what, more); root.focus(); } }, name);
+  const confirm = button("Confirm", "confirm", {}, "mwl-main");
+  const undo = button("Undo", "undo");
+  const help = h("div", { class: "mwl-over", role: "dialog", "aria-modal": "true", "aria-label": "Keys", tabindex: "-1", hidden: true },
+    h("div", { class: "mwl-dialog" }, h("h3", {}, "Keys"),
+      h("dl", {}, ...KEYS.flatMap(([keys, does]) => [h("dt", {}, ...keys.split(/( or | \/ | )/).map((key) =>
+        key.trim() && !["or", "/"].includes(key.trim()) || key === "/" ? h("kbd", {}, key) : key)), h("dd", {}, does)])),
+      h("button", { class: "mwl-button mwl-main", onclick: () => toggleHelp(false) }, "Close  Esc")));
+  const conflict = h("div", { class: "mwl-over", role: "alertdialog", "aria-modal": "true", "aria-label": "Conflict", tabindex: "-1", hidden: true });
+
+  const root = h("div", { class: "mwl", tabindex: "0", role: "application", "aria-label": "Labelling", "data-lm-suppress-shortcuts": "true" },
+    h("header", {}, bar, h("div", { class: "mwl-line" }, counts, h("span", { class: "mwl-gap" }), project, standing,
+      h("label", {}, zero, " zero hits"), h("label", {}, disagreeing, " arms disagree"),
+      h("button", { class: "mwl-button", "aria-label": "Keys", onclick: () => toggleHelp(true) }, "?"))),
+    h("div", { class: "mwl-ask" }, query, chip),
+    h("div", { class: "mwl-panes" },
+      h("section", { class: "mwl-queue" }, h("div", { class: "mwl-line" }, h("span", { class: "mwl-title" }, "Runs"), queueCount), queue),
+      h("section", { class: "mwl-found" }, h("div", { class: "mwl-line" }, cardsTitle, h("span", { class: "mwl-gap" }), order), h("div", { class: "mwl-line" }, find), cards),
+      h("section", { class: "mwl-read" }, h("div", { class: "mwl-line" }, textTitle), text)),
+    h("footer", {},
+      h("div", { class: "mwl-line" }, marks, h("span", { class: "mwl-gap" }), confirm, button("None matched", "none"), button("Skip", "skip"), undo),
+      h("div", { class: "mwl-line" }, status, note),
+      lost, report),
+    help, conflict);
+  el.append(root);
+
+  // ---- what the person does ------------------------------------------------------------------------------------
+  const chooseFilter = () => {
+    send("filter", { standing: standing.value, project: project.value, zero_hits: zero.checked, disagreeing: disagreeing.checked });
+    root.focus();
+  };
+  for (const control of [standing, project, zero, disagreeing]) control.addEventListener("change", chooseFilter);
+
+  const toggleHelp = (open) => { help.hidden = !open; (open ? help : root).focus(); };
+  const keepNote = () => {
+    if (noting === null) return;
+    clearTimeout(noting.timer);
+    send("note", { run: noting.run, text: note.value }, false);
+    noting = null;
+  };
+  note.addEventListener("input", () => {
+    if (noting) clearTimeout(noting.timer);
+    noting = { run: model.get("head").run, timer: setTimeout(keepNote, 400) };
+  });
+  note.addEventListener("blur", keepNote);
+
+  const neighbour = (by) => {
+    const { rows } = model.get("queue");
+    const place = rows.findIndex((row) => row.run === model.get("head").run);
+    const row = rows[place < 0 ? 0 : place + by];
+    if (row) send("open", { run: row.run });
+  };
+  const scroll = (pages) => text.scrollBy({ top: pages * text.clientHeight * 0.9 });
+
+  const COMMANDS = {
+    j: () => send("move", { by: 1 }), ArrowDown: () => send("move", { by: 1 }),
+    k: () => send("move", { by: -1 }), ArrowUp: () => send("move", { by: -1 }),
+    Home: () => send("point", { place: 0 }), End: () => send("point", { place: 1e6 }),
+    x: () => send("mark", { whole: false }), " ": () => send("mark", { whole: false }),
+    r: () => send("mark", { whole: true }),
+    Enter: () => send("confirm"), n: () => send("none"), s: () => send("skip"), u: () => send("undo"),
+    "/": () => { find.focus(); find.select(); },
+    b: () => send("order", { order: model.get("head").order === "blind" ? "final" : "blind" }),
+    c: () => note.focus(),
+    "[": () => neighbour(-1), "]": () => neighbour(1),
+    PageDown: () => scroll(1), PageUp: () => scroll(-1),
+    "?": () => toggleHelp(true),
+    Escape: () => { if (model.get("head").search !== null) send("search", { text: "" }); },
+  };
+  const CHOICES = { m: "mine", t: "theirs" };
+
+  root.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const typing = event.target.closest("input, textarea, select");
+    const pressing = event.target.closest("button") && (event.key === "Enter" || event.key === " ");
+    let command = COMMANDS[event.key];
+    if (!help.hidden) command = ["Escape", "?", "Enter"].includes(event.key) ? () => toggleHelp(false) : null;
+    else if (typing && event.key === "Escape") command = () => { if (typing === find) { find.value = ""; send("search", { text: "" }); } root.focus(); };
+    else if (typing === find && event.key === "Enter") command = () => { send("search", { text: find.value }); root.focus(); };
+    else if (typing || pressing) return;
+    else if (!conflict.hidden && CHOICES[event.key]) command = () => send(CHOICES[event.key]);
+    if (!command) return;
+    event.preventDefault();
+    command();
+  });
+
+  // ---- what the kernel tells -----------------------------------------------------------------------------------
+  const segments = ["ready", "needs_evidence", "skipped", "open"];
+
+  function drawHead() {
+    const head = model.get("head");
+    const { progress } = head;
+    query.textContent = head.query || "No run is on the table";
+    chip.textContent = (STANDING[head.standing] || "") + (head.version > 1 ? ` · version ${head.version}` : "");
+    chip.dataset.standing = head.standing;
+    chip.hidden = !head.run;
+    const state = head.unsaved ? "Not stored yet: press Enter to try again. " : head.changed ? "Not confirmed yet. " : "";
+    status.textContent = state + head.message + (head.unreadable ? ` ${head.unreadable} texts could not be read.` : "");
+    status.dataset.kind = head.unsaved ? "bad" : "";
+    undo.disabled = !head.can_undo;
+    confirm.textContent = head.marks.length ? `Confirm ${head.marks.length}` : "Confirm";
+
+    bar.replaceChildren(...segments.map((one) => h("span", { "data-standing": one, style: `flex-grow: ${progress[one]}` })));
+    const decided = progress.ready + progress.needs_evidence;
+    const pace = progress.seconds ? ` · ${Math.round(progress.seconds)} s a case · ${Math.round(3600 / progress.seconds)} an hour` : "";
+    counts.replaceChildren(h("b", {}, `${decided} of ${progress.total} decided`),
+      ` · ${progress.ready} ready · ${progress.needs_evidence} none matched · ${progress.skipped} skipped${pace}`);
+    if (progress.unsaved) counts.append(h("span", { class: "mwl-bad" }, ` · ${progress.unsaved} not stored`));
+    bar.setAttribute("aria-label", counts.textContent);
+
+    standing.value = head.filter.standing;
+    project.replaceChildren(h("option", { value: "" }, "all projects"), ...head.projects.map((one) => h("option", { value: one }, one)));
+    project.value = head.filter.project;
+    project.hidden = head.projects.length < 2;
+    zero.checked = head.filter.zero_hits;
+    disagreeing.checked = head.filter.disagreeing;
+    order.value = head.order;
+    if (document.activeElement !== find) find.value = head.search || "";
+    if (document.activeElement !== note || (noting && noting.run !== head.run)) { keepNote(); note.value = head.note; }
+
+    marks.replaceChildren(...(head.marks.length ? head.marks.map(drawMark) : [h("span", { class: "mwl-dim" }, head.run ? "nothing marked" : "")]));
+    drawConflict(head.conflict);
+    drawCursor();
+  }
+
+  const markName = (one) => (one.unit_key ? one.unit_key : `${one.resource_id} (whole)`);
+  function drawMark(one) {
+    return h("span", { class: "mwl-mark", title: markName(one) }, h("bdi", {}, markName(one)),
+      h("button", { "aria-label": `Take the mark off ${markName(one)}`, onclick: () => { send("toggle", { ref: one }); root.focus(); } }, "×"));
+  }
+
+  function drawConflict(seen) {
+    const opening = seen && conflict.hidden;
+    conflict.hidden = !seen;
+    if (!seen) { conflict.replaceChildren(); return; }
+    const side = (name, said, key, what) => h("div", { class: "mwl-side" }, h("h4", {}, name), h("p", {}, said.kind),
+      h("ul", {}, ...said.marks.map((one) => h("li", {}, markName(one)))),
+      h("button", { class: "mwl-button mwl-main", onclick: () => { send(what); root.focus(); } }, h("kbd", {}, key), ` ${what === "mine" ? "Store mine" : "Let theirs stand"}`));
+    conflict.replaceChildren(h("div", { class: "mwl-dialog" }, h("h3", {}, "Somebody else decided this case meanwhile"),
+      h("p", { class: "mwl-query" }, seen.query), h("p", { class: "mwl-dim" }, `You saw version ${seen.expected}; version ${seen.version} stands now. Nothing was written.`),
+      h("div", { class: "mwl-sides" }, side("Yours", seen.mine, "m", "mine"), side("Theirs", seen.theirs, "t", "theirs"))));
+    if (opening) conflict.focus();
+  }
+
+  function drawQueue() {
+    const { rows, total, first } = model.get("queue");
+    queueCount.textContent = total ? `${first + 1}–${first + rows.length} of ${total.toLocaleString()}` : "none";
+    queue.replaceChildren(...rows.map((row) =>
+      h("div", { class: "mwl-row", role: "option", "data-run": row.run, "data-standing": row.standing, title: row.query,
+        onclick: () => { send("open", { run: row.run }); root.focus(); } },
+      h("span", { class: "mwl-dot", title: STANDING[row.standing] }), h("span", { class: "mwl-line2" }, row.query),
+      h("span", { class: "mwl-dim" }, [row.unsaved ? "not stored" : "", row.candidates ? "" : "0 hits", row.disagreement >= 0.5 ? "≠" : "", row.noted ? "✎" : ""].filter(Boolean).join(" ")))));
+    if (!rows.length) queue.append(h("p", { class: "mwl-empty" }, "No run is shown by this filter."));
+    drawCursor();
+  }
+
+  function drawCards() {
+    const { kind, cards: list } = model.get("cards");
+    cardsTitle.textContent = kind === "hits" ? `${list.length} found in the corpus` : `${list.length} candidates`;
+    order.hidden = kind === "hits";
+    cards.setAttribute("aria-label", kind === "hits" ? "Resources found" : "Candidates");
+    cards.replaceChildren(...list.map((card, place) =>
+      h("div", { class: "mwl-card", role: "option", id: `mwl-${place}`, onclick: () => { send("point", { place }); root.focus(); } },
+        h("button", { class: "mwl-box", tabindex: "-1", "aria-label": "Mark", onclick: (event) => {
+          event.stopPropagation(); send("point", { place }); send("mark", { whole: kind === "hits" }); root.focus(); } }),
+        h("div", { class: "mwl-body" },
+          h("div", { class: "mwl-path" }, card.rank ? h("b", {}, `${card.rank} `) : null, card.path),
+          card.heading ? h("div", { class: "mwl-heading" }, card.heading) : null,
+          h("div", { class: "mwl-excerpt" }, matched(card.excerpt)),
+          card.stages ? h("div", { class: "mwl-stages" },
+            ...card.stages.filter(([, rank]) => rank != null).map(([name, rank, value]) =>
+              h("span", { title: `${STAGE[name]}: rank ${rank}${value == null ? "" : `, score ${value}`}` }, `${STAGE[name]} ${rank}`, h("i", {}, score(value)))),
+            h("span", { class: "mwl-outcome", "data-kind": card.outcome === "selected" ? "good" : "" }, card.outcome.replaceAll("_", " "))) : null))));
+    if (!list.length) cards.append(h("p", { class: "mwl-empty" }, kind === "hits" ? "No text of the corpus has any of these words." :
+      model.get("head").run ? "No arm recalled anything. Search the corpus with /, or press n." : "Choose a run, or another filter."));
+    drawCursor();
+  }
+
+  function keepInSight(list, element) {
+    if (!element) return;
+    const above = element.offsetTop - list.offsetTop;
+    if (above < list.scrollTop) list.scrollTop = above;
+    else if (above + element.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = above + element.offsetHeight - list.clientHeight;
+  }
+
+  function drawCursor() {
+    const head = model.get("head");
+    const { cards: list } = model.get("cards");
+    [...cards.querySelectorAll(".mwl-card")].forEach((element, place) => {
+      const card = list[place];
+      const here = place === head.cursor;
+      const unit = card && head.marks.some((one) => same(one, card));
+      const whole = card && head.marks.some((one) => same(one, { resource_id: card.resource_id }));
+      element.setAttribute("aria-selected", here);
+      element.setAttribute("aria-checked", unit || whole);
+      element.dataset.mark = whole ? "whole" : unit ? "unit" : "";
+      if (here) { cards.setAttribute("aria-activedescendant", element.id); keepInSight(cards, element); }
+    });
+    for (const element of queue.querySelectorAll(".mwl-row")) {
+      const here = element.dataset.run === head.run;
+      element.setAttribute("aria-selected", here);
+      if (here) keepInSight(queue, element);
+    }
+  }
+
+  function drawText() {
+    const seen = model.get("text");
+    textTitle.textContent = seen.resource_id ? seen.path || seen.resource_id : "";
+    const cut = (count) => count ? h("div", { class: "mwl-empty" }, `… ${count.toLocaleString()} more characters …`) : null;
+    const unit = h("div", { class: "mwl-unit" }, matched(seen.unit));
+    text.replaceChildren(...(seen.resource_id ? [
+      seen.missing ? h("p", { class: "mwl-bad" }, seen.missing) : null,
+      seen.title ? h("div", { class: "mwl-doc" }, seen.title) : null,
+      seen.description.join("") ? h("div", { class: "mwl-description" }, matched(seen.description)) : null,
+      cut(seen.cut_before), h("div", { class: "mwl-around" }, matched(seen.before)), unit,
+      h("div", { class: "mwl-around" }, matched(seen.after)), cut(seen.cut_after)].filter(Boolean) : []));
+    text.scrollTop = Math.max(0, unit.offsetTop - text.offsetTop - text.clientHeight / 5);
+  }
+
+  function drawReport() {
+    const { cases, means } = model.get("report");
+    const orders = Object.entries(means || {});
+    if (!cases) { report.replaceChildren(h("span", { class: "mwl-dim" }, "The report begins with the first confirmed case.")); return; }
+    const metrics = Object.keys(orders[0][1]);
+    report.replaceChildren(h("table", {}, h("caption", {}, `Report so far: ${cases} ready case${cases > 1 ? "s" : ""}`),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "order"), ...metrics.map((one) => h("th", { scope: "col" }, one)))),
+      h("tbody", {}, ...orders.map(([name, figures]) => h("tr", {}, h("th", { scope: "row" }, name),
+        ...metrics.map((one) => h("td", { style: `--share: ${figures[one]}` }, figures[one].toFixed(3))))))));
+  }
+
+  const parts = { head: drawHead, queue: drawQueue, cards: drawCards, text: drawText, report: drawReport,
+    heard: () => { if (model.get("heard") >= number) lost.hidden = true; } };
+  for (const [part, draw] of Object.entries(parts)) { model.on(`change:${part}`, draw); draw(); }
+  root.focus({ preventScroll: true });
+  return () => { for (const [part, draw] of Object.entries(parts)) model.off(`change:${part}`, draw); };
+}
+
+export default { render };
