@@ -42,13 +42,14 @@ FENCES = {
     "pandas": ("workbench.views", "workbench.evaluation"),
     "markdown_it": ("workbench.markdown",),
     "Stemmer": ("workbench.core.terms",),
+    "watchfiles": ("workbench.index.watcher",),
     "rich": ("workbench.cli",),
     "typer": ("workbench.cli",),
 }
 """Foreign library -> the only modules, with what is inside them, that may import it."""
 
 HEAVY = ("torch", "transformers", "sentence_transformers", "onnxruntime", "tokenizers", "numpy", "pandas")
-HEAVY += ("matplotlib", "ranx", "IPython", "ipywidgets", "papermill", "Stemmer", "markdown_it", "simsimd")
+HEAVY += ("matplotlib", "ranx", "IPython", "ipywidgets", "papermill", "Stemmer", "markdown_it", "simsimd", "watchfiles")
 
 LONGEST_MODULE = 300
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.index.builds import build, bytes_on_disk, check_integrity, contents, snapshot_of, write
+from workbench.core.deadline import Deadline
 from workbench.core.errors import ModelError, NotReady, WorkbenchError
 from workbench.core.resource import Scope
 from workbench.index.builder import build_index
@@ -182,6 +183,26 @@ def test_the_old_head_answers_when_the_engine_fails_and_what_it_encoded_is_kept(
     assert report.encoded + report.reused == report.units
     assert report.reused >= 256
     assert index.last_error() is None
+
+
+@pytest.mark.spec("D2")
+@pytest.mark.parametrize("phase", ["encode", "publish", "encode_kept"])
+def test_a_build_that_is_stopped_leaves_the_old_head_and_says_so(root: Path, index: ProjectIndex, phase: str) -> None:
+    build(root, index, FakeEmbedder(name="before"))
+    before, deadline = contents(index), Deadline.after_ms(600_000)
+    write(root, {f"notes/{number}.md": f"# {number}\n\nText {number}.\n" for number in range(5)})
+
+    def cancel(at: str, done: int, total: int) -> None:
+        if at == phase:
+            deadline.cancel()
+
+    embedder = FakeEmbedder(name="after")
+    with pytest.raises(WorkbenchError, match="stopped") as stopped:
+        build(root, index, embedder, deadline=deadline, progress=cancel)
+
+    assert stopped.value.code == "index_build_failed" and "stopped" in (index.last_error() or "")
+    assert contents(index) == before
+    assert build(root, index, embedder).published
 
 
 def test_a_missing_model_is_named_as_such(root: Path, index: ProjectIndex) -> None:
