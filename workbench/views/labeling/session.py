@@ -20,7 +20,7 @@ from workbench.evaluation.frozen import FrozenCorpus
 from workbench.evaluation.runs import RunHistory
 from workbench.evaluation.sets import Selection
 from workbench.storage.central_store import CentralStore
-from workbench.views.labeling import state as steps
+from workbench.views.labeling import steps
 from workbench.views.labeling.drafts import DraftFolder
 from workbench.views.labeling.passages import Passage, Passages
 from workbench.views.labeling.queue import WAITING, Filter, Order, Row, next_open

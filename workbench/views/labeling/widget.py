@@ -14,7 +14,7 @@ import traitlets
 from workbench.core.case import EvidenceRef
 from workbench.evaluation.growing import GrowingMeans, GrowingReport
 from workbench.evaluation.sets import Selection
-from workbench.views.labeling import state as steps
+from workbench.views.labeling import steps
 from workbench.views.labeling.queue import Filter, Order, Standing, standings
 from workbench.views.labeling.render import render
 from workbench.views.labeling.session import LabelingHome, LabelingSession
