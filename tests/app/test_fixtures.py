@@ -196,7 +196,7 @@ def test_another_run_under_the_same_ids_is_a_finding(home: Home, fixture: str) -
     document = json.loads(fixture)
     document["cases"][0]["run"]["latency_us"] = 7
     (found,) = findings(home, sealed(document))
-    assert found.endswith("is here already with another source run or corpus")
+    assert found.endswith("is here already with another source run")
 
 
 DAMAGE: dict[str, tuple[Callable[[Document], object], tuple[str, ...]]] = {

@@ -102,7 +102,7 @@ def test_the_projects_own_questions_come_in_over_the_living_memory(home: Home, t
     assert imported.findings == ()
     assert imported.project_ids == (home.project(memory).project_id,)
     states = case_states(home, imported)
-    assert (len(states), states.count(CaseState.NEEDS_EVIDENCE)) == (111, 8)
+    assert (len(states), states.count(CaseState.NEEDS_EVIDENCE)) == (111, 10)
 
 
 def test_questions_are_judged_on_the_memory_as_it_is(home: Home, memory: Path, tmp_path: Path) -> None:

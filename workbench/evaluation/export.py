@@ -5,8 +5,7 @@ The same cases of the same home give the same bytes, whenever and wherever they 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from workbench.core.case import Case, CaseState
 from workbench.core.errors import InputError, StorageError
@@ -35,14 +34,6 @@ class EvaluationExport(Wire):
     report: Report
 
 
-class FrozenCase(NamedTuple):
-    """A case with the corpus that its run searched, and the texts behind it."""
-
-    case: FixtureCase
-    manifest: Manifest
-    corpus: FrozenCorpus
-
-
 def export_fixture(
     cases: CaseBook, history: RunHistory, case_ids: Sequence[str], origin: str, progress: Progress = no_progress
 ) -> str:
@@ -51,21 +42,14 @@ def export_fixture(
     progress: phase `export`, in cases. Raises: `InputError("case_not_found")` when none is ready;
     `StorageError("run_corpus_incomplete")` when a frozen body cannot be read.
     """
-    corpora: dict[tuple[str, str], int] = {}
-    manifests: list[Manifest] = []
-    bodies: dict[str, FrozenBody] = {}
+    corpora = _Corpora(cases)
     frozen: list[FixtureCase] = []
     for done, case_id in enumerate(case_ids, start=1):
         case = cases.get(case_id)
         if case.state is CaseState.READY:
-            one = frozen_case(cases, history, case)
-            key = (one.manifest.project_id, one.manifest.miv)
-            if key not in corpora:
-                corpora[key] = len(manifests)
-                manifests.append(one.manifest)
-                bodies.update(_bodies(one.corpus, known=set(bodies)))
-            run = one.case.run.model_copy(update={"corpus": corpora[key]})
-            frozen.append(one.case.model_copy(update={"run": run}))
+            run = source_run(history, case.run_id)
+            run = run.model_copy(update={"corpus": corpora.place_of(case, run.index.miv)})
+            frozen.append(_fixture_case(case, run))
         progress("export", done, len(case_ids))
     if not frozen:
         raise InputError("case_not_found", f"{origin}: no case is ready. Confirm evidence of one, or import a set.")
@@ -73,21 +57,21 @@ def export_fixture(
         "format": FIXTURE_FORMAT,
         "version": FIXTURE_VERSION,
         "origin": origin,
-        "bodies": {sha256: body.model_dump(mode="json") for sha256, body in bodies.items()},
-        "corpora": [manifest.model_dump(mode="json") for manifest in manifests],
+        "bodies": {sha256: body.model_dump(mode="json") for sha256, body in corpora.bodies.items()},
+        "corpora": [manifest.model_dump(mode="json") for manifest in corpora.manifests],
         "cases": [case.model_dump(mode="json") for case in frozen],
     }
     return canonical_json(document | {"digest": digest(document)})
 
 
-def frozen_case(cases: CaseBook, history: RunHistory, case: Case) -> FrozenCase:
-    """A case of this home as a fixture has it, its corpus at place 0."""
-    record, asked, corpus = history.get(case.run_id), history.asked(case.run_id), cases.frozen(case)
+def source_run(history: RunHistory, run_id: str) -> SourceRun:
+    """A run of this home as a fixture has it, its corpus at place 0."""
+    record, asked = history.get(run_id), history.asked(run_id)
     summary = record.summary
     if summary.index is None or summary.ordering is None or summary.budget is None:
-        raise StorageError("run_corpus_incomplete", f"The run {case.run_id} was not recorded whole.")
-    run = SourceRun(
-        run_id=case.run_id,
+        raise StorageError("run_corpus_incomplete", f"The run {run_id} was not recorded whole.")
+    return SourceRun(
+        run_id=run_id,
         request=asked.request,
         started_at=summary.started_at,
         latency_us=summary.latency_us,
@@ -102,12 +86,36 @@ def frozen_case(cases: CaseBook, history: RunHistory, case: Case) -> FrozenCase:
         fragments=record.fragments,
         trace=record.trace,
     )
-    manifest = Manifest(
-        project_id=case.project_id,
-        miv=summary.index.miv,
-        resources=tuple(ManifestResource.model_validate(entry._asdict()) for entry in corpus.entries),
-    )
-    frozen = FixtureCase(
+
+
+class _Corpora:
+    """The corpora of the exported cases, each once: one of a project and miv is the same whichever case froze it."""
+
+    def __init__(self, cases: CaseBook) -> None:
+        self.manifests: list[Manifest] = []
+        self.bodies: dict[str, FrozenBody] = {}
+        self._cases = cases
+        self._places: dict[tuple[str, str], int] = {}
+
+    def place_of(self, case: Case, miv: str) -> int:
+        key = (case.project_id, miv)
+        if key not in self._places:
+            self._places[key] = len(self.manifests)
+            self._add(case.project_id, miv, self._cases.frozen(case))
+        return self._places[key]
+
+    def _add(self, project_id: str, miv: str, corpus: FrozenCorpus) -> None:
+        resources = tuple(ManifestResource.model_validate(entry._asdict()) for entry in corpus.entries)
+        self.manifests.append(Manifest(project_id=project_id, miv=miv, resources=resources))
+        for entry in corpus.entries:
+            if entry.resource_hash not in self.bodies:
+                read = corpus.read(entry.resource_id)
+                body = FrozenBody(title=read.title, description=read.description, body=read.body)
+                self.bodies[entry.resource_hash] = body
+
+
+def _fixture_case(case: Case, run: SourceRun) -> FixtureCase:
+    return FixtureCase(
         case_id=case.case_id,
         version=case.version,
         created_at=case.created_at,
@@ -115,14 +123,3 @@ def frozen_case(cases: CaseBook, history: RunHistory, case: Case) -> FrozenCase:
         evidence=case.evidence,
         run=run,
     )
-    return FrozenCase(frozen, manifest, corpus)
-
-
-def _bodies(corpus: FrozenCorpus, known: set[str]) -> Iterator[tuple[str, FrozenBody]]:
-    for entry in corpus.entries:
-        if entry.resource_hash not in known:
-            resource = corpus.read(entry.resource_id)
-            yield (
-                entry.resource_hash,
-                FrozenBody(title=resource.title, description=resource.description, body=resource.body),
-            )

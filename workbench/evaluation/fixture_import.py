@@ -15,7 +15,7 @@ from workbench.core.errors import InputError
 from workbench.core.fixture import Fixture, FixtureCase, Manifest
 from workbench.core.progress import Progress, no_progress
 from workbench.evaluation.cases import CaseBook
-from workbench.evaluation.export import frozen_case
+from workbench.evaluation.export import source_run
 from workbench.evaluation.fixture import invalid
 from workbench.evaluation.runs import RunHistory
 from workbench.storage.fixture_store import FixtureStore, NewCases
@@ -38,7 +38,7 @@ class FixtureImporter:
         findings = [
             f"cases[{number}]: {finding}"
             for number, case in enumerate(fixture.cases)
-            for finding in self._conflicts(case, fixture.corpora[case.run.corpus], here.get(case.case_id))
+            for finding in self._conflicts(case, here.get(case.case_id))
         ]
         if findings:
             raise invalid(findings)
@@ -52,7 +52,7 @@ class FixtureImporter:
             return self.cases.get(case_id)
         return None
 
-    def _conflicts(self, case: FixtureCase, corpus: Manifest, known: Case | None) -> Iterator[str]:
+    def _conflicts(self, case: FixtureCase, known: Case | None) -> Iterator[str]:
         """What of this home stands against a case of the fixture."""
         if known is None:
             if self.store.has_run(case.run.run_id):
@@ -63,10 +63,9 @@ class FixtureImporter:
             return
         if set(known.evidence) != set(case.evidence):
             yield f"the case {case.case_id} is here already with other evidence"
-        mine = frozen_case(self.cases, self.history, known)
-        same_run = mine.case.run == case.run.model_copy(update={"corpus": 0})
-        if not same_run or mine.manifest.resources != corpus.resources:
-            yield f"the case {case.case_id} is here already with another source run or corpus"
+        # Its miv stands in the run: the same miv is the same corpus.
+        if source_run(self.history, known.run_id) != case.run.model_copy(update={"corpus": 0}):
+            yield f"the case {case.case_id} is here already with another source run"
 
     def _new(self, fixture: Fixture, cases: list[FixtureCase]) -> NewCases:
         """The part of a fixture that these cases need, under the project ids of this home."""
