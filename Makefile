@@ -7,7 +7,7 @@ KB ?= $(wildcard ../shared/kb)
 ARGS ?=
 export WORKBENCH_HOME ?= $(CURDIR)/.home
 
-EXTRAS_lab := models,lab,serve
+EXTRAS_lab := models,lab,evaluation,serve
 EXTRAS_dev := models,torch,lab,serve,evaluation,dev
 EXTRAS_bench := models,torch,serve,bench
 
@@ -15,7 +15,7 @@ EXTRAS_bench := models,torch,serve,bench
 .SECONDARY:
 
 help:
-	@echo "make quickstart   set up, index the example memory, run the first notebook"
+	@echo "make quickstart   set up, index the example memory, run the first notebooks"
 	@echo "make lab          open JupyterLab on the notebooks"
 	@echo "make test         set up and run the tests; ARGS='--slow --spec-report' for all of them"
 	@echo "make check        format, lint, types and the house rules"
@@ -26,8 +26,10 @@ quickstart: $(SET_UP)-lab
 	@$(BIN)/workbench models install e5-small
 	@echo "Running notebooks/00_quickstart.ipynb …"
 	@$(BIN)/python -m workbench.views.notebooks notebooks/00_quickstart.ipynb outputs/00_quickstart.ipynb
+	@echo "Running notebooks/20_report.ipynb over the questions of fixtures/ …"
+	@$(BIN)/python -m workbench.views.notebooks notebooks/20_report.ipynb outputs/20_report.ipynb
 	@echo
-	@echo "Done. The executed notebook, with its tables and plots:  outputs/00_quickstart.ipynb"
+	@echo "Done. The executed notebooks, with their tables and plots: outputs/00_quickstart.ipynb, outputs/20_report.ipynb"
 	@echo "Models, indexes and the stored runs:                     $(WORKBENCH_HOME)"
 	@echo "To look at it and change it:                             make lab"
 	@echo "To ask a folder of your own:"

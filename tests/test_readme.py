@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from tests.conftest import MODELS, ROOT
 
 ELSEWHERE = ("git ", "cd ", "export ", ". ")
-STAYS_OPEN = {"lab", "serve", "--watch"}
+STAYS_OPEN = {"lab", "serve", "watch", "--watch"}
 
 
 def blocks(*languages: str) -> list[str]:
@@ -48,14 +48,17 @@ class Reader:
         releases = folder / "path" / "to" / "notes" / "notes" / "releases.md"
         releases.parent.mkdir(exist_ok=True)
         releases.write_text("# Releases\n\nTo roll back a release, deploy the tag before it.\n", encoding="utf-8")
+        question = {"id": "q1", "text": "roll back a release", "evidence": [{"resource_id": "notes/releases.md"}]}
+        (folder / "questions.jsonl").write_text(json.dumps(question) + "\n", encoding="utf-8")
         path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
         self.environment = {**os.environ, "WORKBENCH_HOME": str(home), "PATH": path}
 
     def types(self, command: str) -> str:
-        """The command's output; `RUN` in it stands for the newest run."""
-        if re.search(r"\bRUN\b", command):
-            runs = json.loads(self.types("workbench --project path/to/notes --json runs"))
-            command = re.sub(r"\bRUN\b", runs[0]["run_id"][:8], command)
+        """The command's output; `RUN` and `CASE` in it stand for the newest run and the newest case."""
+        for word, listing in (("RUN", "runs --limit 1"), ("CASE", "case list")):
+            if re.search(rf"\b{word}\b", command):
+                rows = json.loads(self.types(f"workbench --project path/to/notes --json {listing}"))
+                command = re.sub(rf"\b{word}\b", rows[-1][f"{word.lower()}_id"], command)
         done = _run(["bash", "-c", command], self.folder, self.environment)
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
         return done.stdout
@@ -79,7 +82,7 @@ def test_every_make_target_exists() -> None:
 
 
 def test_every_other_command_is_one_that_people_have() -> None:
-    known = ("make ", "workbench ", "WORKBENCH_", "python3 ", "pip ", *ELSEWHERE)
+    known = ("make ", "workbench ", "WORKBENCH_", "echo ", "python3 ", "pip ", *ELSEWHERE)
     assert [line for line in commands() if not line.startswith(known)] == []
 
 
@@ -87,7 +90,7 @@ def test_every_other_command_is_one_that_people_have() -> None:
 @pytest.mark.model
 def test_every_workbench_command_runs(reader: Reader) -> None:
     for line in commands():
-        if line.startswith(("workbench ", "WORKBENCH_")):
+        if line.startswith(("workbench ", "WORKBENCH_", "echo ")):
             reader.types(f"{line.split(' -', 1)[0]} --help" if STAYS_OPEN & set(line.split()) else line)
 
 
