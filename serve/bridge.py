@@ -9,23 +9,16 @@ from __future__ import annotations
 import json
 import os
 import socket
-import subprocess
-import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from threading import RLock, Thread
 from typing import Any, BinaryIO
 
 from serve import handshake
-from serve.place import Place
+from serve.starting import connected, hello
 from workbench.core.errors import ERROR_CODES
-from workbench.storage.files import FILE_MODE
 
 LONGEST_LINE = 1024 * 1024
-LINGER_S = 5.0
-"""How long the service outlives its last stdio client, so that a client which starts anew finds warm models."""
-START_TIMEOUT_S, LOOK_S = 30.0, 0.02
 OPENING_ID = "bridge-initialize"
 INVALID_REQUEST, INTERNAL_ERROR = -32600, -32603
 
@@ -37,10 +30,8 @@ class Bridge:
     """
 
     def __init__(self, home: Path, roots: Sequence[Path], source: BinaryIO, sink: BinaryIO) -> None:
-        self._home, self._place = home, Place.of(home)
-        self._source, self._sink = source, sink
-        hello = json.dumps({"projects": [str(root) for root in roots]})
-        self._opening: list[bytes] = [hello.encode() + b"\n"]
+        self._home, self._source, self._sink = home, source, sink
+        self._opening: list[bytes] = [hello(roots)]
         self._open: dict[str, Any] = {}
         self._service: socket.socket | None = None
         self._linking, self._writing = RLock(), RLock()
@@ -100,34 +91,11 @@ class Bridge:
     def _link(self) -> bool:
         """Be connected to the service, which is started where none runs; whether that worked."""
         with self._linking:
-            if self._service is None and (found := self._find_service()) is not None:
+            if self._service is None and (found := connected(self._home)) is not None:
                 self._service = found
                 Thread(target=self._listen, args=(found,), daemon=True).start()
                 self._say(b"".join(self._opening))
             return self._service is not None
-
-    def _find_service(self) -> socket.socket | None:
-        """A connection to the service; None when none can be started.
-
-        Of several that start at once only one stays; the others end with status 0, and their bridges find it.
-        """
-        started, ends = None, time.monotonic() + START_TIMEOUT_S
-        while time.monotonic() < ends:
-            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            try:
-                connection.connect(str(self._place.mcp_socket))
-            except OSError:
-                connection.close()
-            else:
-                return connection
-            if started is None:
-                started = start_service(self._home, self._place)
-            elif started.poll() is not None:
-                if started.returncode != 0:
-                    return None
-                started = None
-            time.sleep(LOOK_S)
-        return None
 
     def _listen(self, service: socket.socket) -> None:
         """Hand on what the service says, until it goes away."""
@@ -175,23 +143,6 @@ class Bridge:
                 self._sink.flush()
             except OSError:
                 os._exit(0)  # the client is gone; the reading thread may wait for ever
-
-
-def start_service(home: Path, place: Place) -> subprocess.Popen[bytes]:
-    """Start the service of a home in a session of its own; it ends when no client has been there for a while."""
-    command = [sys.executable, "-P", "-m", "workbench", "serve", "--socket", "--linger", str(LINGER_S)]
-    environment = os.environ | {"WORKBENCH_HOME": str(home)}
-    place.log.touch(mode=FILE_MODE)
-    with place.log.open("ab") as log:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env=environment,
-            cwd=place.folder,
-            start_new_session=True,
-        )
 
 
 def _parsed(line: bytes) -> dict[str, Any]:

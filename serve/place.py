@@ -10,7 +10,7 @@ from typing import Any
 from workbench.core.errors import InputError
 from workbench.storage.files import atomic_write, owner_only_folder
 
-LONGEST_SOCKET_PATH = 100
+LONGEST_SOCKET_PATH = 103
 """Bytes that a unix socket's path may have on every system (104 on some, with the NUL at its end)."""
 
 

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeVar
@@ -160,6 +161,8 @@ class Service:
         self._threads.shutdown(wait=False, cancel_futures=True)
         for project in self.projects.values():
             project.index.close()
+            with suppress(WorkbenchError), project.index.writer():
+                pass  # the last to close folds the write-ahead log into the file, which readers cannot
         self.home.history.close()
 
     def _ended(self, deadline: Deadline) -> None:
