@@ -17,7 +17,7 @@ from tests.conftest import ROOT
 from tests.evaluation.importers.test_locomo import asked, sample
 from workbench.app import Home
 from workbench.core.case import CaseState
-from workbench.core.errors import InputError
+from workbench.core.errors import InputError, NotReady
 from workbench.evaluation.sets import ImportedSet, SetFormat, list_sets, read_set
 from workbench.storage.faults import on_step
 
@@ -184,8 +184,37 @@ def test_more_questions_than_unpinned_runs_are_kept_are_all_there(tmp_path: Path
 @pytest.mark.parametrize("format_", list(SetFormat))
 def test_what_is_not_there_is_bad_input_and_makes_no_set(home: Home, tmp_path: Path, format_: SetFormat) -> None:
     with pytest.raises(InputError):
-        home.import_set(format_, tmp_path / "none", memory=tmp_path)
+        home.import_set(format_, tmp_path / "none", memory=tmp_path if format_ is SetFormat.QUESTIONS else None)
     assert list_sets(home.folder) == ()
+
+
+def test_questions_need_a_memory_and_nothing_else_takes_one(home: Home, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Name the memory"):
+        home.import_set(SetFormat.QUESTIONS, ROOT / "fixtures" / "queries.jsonl")
+    with pytest.raises(InputError, match="bring their own"):
+        home.import_set(SetFormat.BEIR, beir_set(tmp_path / "set"), memory=tmp_path)
+
+
+@pytest.mark.field(141)
+def test_questions_about_another_memory_are_refused_and_no_set_of_zeros(
+    home: Home, memory: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text(lines([{"id": "c", "text": "gone", "evidence": [{"resource_id": "gone.md"}]}]), encoding="utf-8")
+    with pytest.raises(InputError, match=r"no case: question 'c': its evidence 'gone\.md' is not here"):
+        home.import_set(SetFormat.QUESTIONS, path, memory=memory)
+    assert list_sets(home.folder) == ()
+
+
+def test_a_second_import_at_the_same_time_is_told_to_wait(home: Home, tmp_path: Path) -> None:
+    folder = beir_set(tmp_path / "set")
+
+    def again(phase: str, done: int, total: int) -> None:
+        with pytest.raises(NotReady) as refused:
+            Home.open(home.folder, engine="fake").import_set(SetFormat.BEIR, folder)
+        assert refused.value.code == "writer_busy"
+
+    assert case_states(home, home.import_set(SetFormat.BEIR, folder, progress=again)) == [CaseState.READY] * 3
 
 
 class Broken(Exception):

@@ -16,7 +16,7 @@ from workbench.app.fixtures import import_fixture
 from workbench.app.project import Project
 from workbench.core.activation import ActivationRequest
 from workbench.core.case import CaseState
-from workbench.core.errors import StorageError
+from workbench.core.errors import InputError, NotReady, StorageError
 from workbench.core.hashing import digest
 from workbench.core.limits import resolve_limits
 from workbench.core.progress import Progress, no_progress
@@ -25,6 +25,7 @@ from workbench.evaluation.importers.evidence import EvidenceFinder
 from workbench.evaluation.importers.memory_files import folder_name, write_memory
 from workbench.evaluation.importers.parsed import Findings, ParsedSet, Question, SetScope
 from workbench.evaluation.sets import ImportedSet, SetFormat, free_name, set_folder, write_set
+from workbench.storage.locks import exclusive
 
 if TYPE_CHECKING:
     from workbench.app.parts import HomeParts
@@ -44,14 +45,19 @@ def import_set(
     """Import a set of another maker, questions about the memory root `memory`, or a fixture; once more changes nothing.
 
     progress: the phases of an index build, and `cases` in questions. Raises: `InputError("invalid_argument")` for a
-    set that cannot be used, with all findings, or when another set has this name; as `import_fixture`,
+    set that cannot be used, with all findings, when another set has this name, or for a memory that questions lack or
+    that anything else is given; `NotReady("writer_busy")` while another import runs in this home; as `import_fixture`,
     `Project.refresh` and `activate`.
     """
-    if form is SetFormat.FIXTURE:
-        return import_fixture(home, path, name, progress)
-    parsed = _read(form, path)
-    name = free_name(home.folder, name or _name_of(parsed.name), parsed.digest)
-    return _Import(home, parsed, name, memory, progress).run()
+    if (memory is None) is (form is SetFormat.QUESTIONS):
+        raise InputError("invalid_argument", "Name the memory that questions are about; other sets bring their own.")
+    busy = NotReady("writer_busy", "Another process imports a set into this home; wait for it.")
+    with exclusive(home.folder / "sets" / "import.lock", busy):
+        if form is SetFormat.FIXTURE:
+            return import_fixture(home, path, name, progress)
+        parsed = _read(form, path)
+        name = free_name(home.folder, name or _name_of(parsed.name), parsed.digest)
+        return _Import(home, parsed, name, memory, progress).run()
 
 
 class _Import:
@@ -69,6 +75,9 @@ class _Import:
             project, finder = self._open(scope)
             projects[project.project_id] = project
             cases.update(dict.fromkeys(self._cases(scope, project, finder)))
+        findings = (*self._parsed.findings, *self._findings.all())
+        if not cases:
+            raise InputError("invalid_argument", f"The set {self._name} has no case: {findings[-1]}.", detail=findings)
         imported = ImportedSet(
             name=self._name,
             format=self._parsed.format,
@@ -77,7 +86,7 @@ class _Import:
             project_ids=tuple(projects),
             roots=tuple(str(project.root) for project in projects.values()),
             cases=tuple(cases),
-            findings=(*self._parsed.findings, *self._findings.all()),
+            findings=findings,
         )
         write_set(self._home.folder, imported)
         return imported
