@@ -75,16 +75,10 @@ ASSERTIONS: dict[str, str] = {
 }
 
 _PARTS: dict[str, str] = {
-    "cases": "D8 D10 D11",
-    "benchmark": "D9 D12 D15",
-    "service": "D13 T3-4 T3-6",
-    "injection": "T0-1 T0-2 T0-3 T0-4 T0-5 T0-6 T0-7",
-    "write gate": "T1-1 T1-2 T1-3 T1-4",
-    "scheduler": "T2-5",
-    "delta transfer": "T2-7",
-    "whiteboard": "T4-1 T4-2 T4-3 T4-4 T4-5 T4-6 T4-7",
+    "service": "D13",
+    "injection": "T0-1 T0-2 T0-3 T0-4 T0-5 T0-6 T0-7 T3-4 T3-6",
     "experiments": "T5-1 T5-2 T5-3 T5-4 T5-5 T5-6 T5-7 T5-8",
-    "profiles": "T6-1 T6-2 T6-3 T6-4 T6-5 T6-6 T6-7",
+    "profiles": "T6-1 T6-2 T6-3 T6-5 T6-6 T6-7",
 }
 
 WAITS: dict[str, str] = {name: part for part, names in _PARTS.items() for name in names.split()}

@@ -105,10 +105,12 @@ def test_a_root_whose_pages_vanish_still_answers_from_the_last_head(tmp_path: Pa
     (root / "tea.md").unlink()
 
     asking = place.starts("activate", "green tea", "--project", root, "--json")
-    answer, said = asking.communicate()
+    answer = json.loads(asking.communicate()[0])
 
-    assert asking.returncode == 0 and said.startswith("project_unreadable: ")
-    assert [fragment["path"] for fragment in json.loads(answer)["fragments"]] == ["tea.md"]
+    assert asking.returncode == 0
+    assert [fragment["path"] for fragment in answer["fragments"]] == ["tea.md"]
+    [refusal] = [note for note in answer["degradations"] if note["code"] == "index_refresh_failed"]
+    assert "suddenly empty" in refusal["detail"]
 
 
 def _edit(root: Path, number: int) -> None:

@@ -82,6 +82,15 @@ def test_a_database_of_another_program_is_not_taken_over(tmp_path: Path) -> None
         open_writer(path, INDEX_SCHEMA)
 
 
+@pytest.mark.spec("D16")
+def test_text_that_is_no_text_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with closing(open_writer(path, INDEX_SCHEMA)) as connection:
+        connection.execute("INSERT INTO search_terms (term) VALUES (CAST(x'ff66' AS TEXT))")
+        with pytest.raises(DamagedDatabase), translating(INDEX_SCHEMA, path):
+            connection.execute("SELECT term FROM search_terms").fetchall()
+
+
 def test_a_migration_broken_in_the_middle_is_taken_up_again(tmp_path: Path) -> None:
     path, fresh = tmp_path / "half.db", tmp_path / "fresh.db"
     make_version(path, 3)

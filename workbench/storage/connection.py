@@ -111,16 +111,20 @@ def translating(schema: Schema, path: Path) -> Iterator[None]:
     """The one seam where errors of SQLite become the project's own; a stopped statement becomes `DeadlinePassed`."""
     try:
         yield
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", None) or 0
-        primary = code & 0xFF
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        primary = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
         if primary == sqlite3.SQLITE_INTERRUPT:
             raise DeadlinePassed from error
-        if primary in _DAMAGE:
+        if primary in _DAMAGE or _is_undecodable(error):
             raise DamagedDatabase("store_damaged", f"{schema.name} at {path} is damaged: {error}.") from error
         if primary in _UNWRITABLE:
             raise StorageError("home_unwritable", f"Make {path} readable and writable: {error}.") from error
         raise StorageError("internal", f"{schema.name} at {path} failed: {error}.") from error
+
+
+def _is_undecodable(error: Exception) -> bool:
+    """Whether text came back that is no UTF-8, which nothing here ever writes; the module gives it no error code."""
+    return isinstance(error, UnicodeDecodeError) or str(error).startswith("Could not decode to UTF-8")
 
 
 def _create(path: Path) -> None:
