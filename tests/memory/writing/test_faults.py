@@ -11,6 +11,8 @@ import pytest
 
 from tests.memory.conftest import fill
 from tests.memory.writing.world import Broken, World, broken_at, killed_at
+from workbench.core.errors import InputError
+from workbench.core.hashing import sha256_hex
 from workbench.core.resource import Status
 from workbench.memory.journal import entry_files
 from workbench.memory.writing.gate import StateChange, Write
@@ -188,3 +190,26 @@ def test_text_status_and_miv_are_there_together_after_a_restart(tmp_path: Path) 
     assert told["texts"][DATABASE] == TEXTS[DATABASE].encode()
     assert told["states"]["user/editor.md"][0] is Status.RETRACTED
     assert again.gate().commit_mutation("tx", [Write(QUEUE, b"never", None)]) == done
+
+
+@pytest.mark.spec("T1-4")
+@pytest.mark.field(49)
+@pytest.mark.parametrize("place", [DATABASE, QUEUE])
+@pytest.mark.parametrize("step", ["memory.journal.prepare", "memory.file.prepare", "memory.file.replace"])
+def test_an_edit_in_the_last_moment_wins_and_the_rest_is_put_back(tmp_path: Path, place: str, step: str) -> None:
+    world = small(tmp_path / "memory")
+    old = world.told()
+
+    def edit(name: str) -> None:
+        if name == step:
+            world.write(place, HANDS)
+
+    with on_step(edit), pytest.raises(InputError) as refused:
+        change(world)
+    told = World(world.root).told()
+    assert refused.value.code == "digest_conflict"
+    assert [one["source_ref"] for one in refused.value.detail] == [place]
+    assert refused.value.detail[0]["found"] == sha256_hex(HANDS)
+    assert told["texts"] == {**old["texts"], place: HANDS.encode()}
+    assert told["states"]["user/editor.md"] == old["states"]["user/editor.md"]
+    assert (world.litter(), entry_files(world.root, ".memory/conflicts")) == ([], [])
