@@ -1,6 +1,6 @@
 """Two reports of the same cases side by side: which setting is better, by how much, and in which cases.
 
-Every function takes reports or their comparison and returns a frame or a figure; nothing is shown or saved here.
+Every function takes reports or their comparison and returns a frame.
 """
 
 from __future__ import annotations
@@ -11,12 +11,9 @@ from workbench.evaluation.benchmark import Variant
 from workbench.evaluation.comparison import paired_rows
 from workbench.evaluation.figures import CaseFigures, Comparison, Report
 from workbench.evaluation.metrics import METRICS
-from workbench.views.plots import BLUE, GREY, ORANGE, house_style
-from workbench.views.report_plots import difference_bars
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 
 def means_table(a: Report, b: Report) -> pd.DataFrame:
@@ -85,38 +82,6 @@ def flips(a: Report, b: Report, order: Variant, depth: int, metric: str = "ndcg@
     table = cases_table(a, b, order, metric)
     in_a, in_b = ((table[f"{name} first hit"] <= depth).fillna(value=False) for name in "AB")
     return table[in_a != in_b]
-
-
-@house_style()
-def means_with_intervals(a: Report, b: Report, order: Variant) -> Figure:
-    """Recall@20, nDCG@10 and MRR@10 of one order under both settings, with their 95 % intervals."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 2.2), layout="constrained")
-    panels = figure.subplots(1, len(METRICS), sharey=True)
-    for axes, metric in zip(panels, METRICS, strict=True):
-        for place, (report, colour, marker) in enumerate(((a, ORANGE, "s"), (b, BLUE, "o"))):
-            mean = next(one for one in report.variants if one.variant is order).means[metric]
-            spread = [[mean.mean - mean.low], [mean.high - mean.mean]]
-            axes.errorbar(mean.mean, place, xerr=spread, fmt=marker, color=colour, capsize=4)
-            axes.annotate(
-                f"{mean.mean:.3f}", (mean.mean, place), xytext=(0, 7), textcoords="offset points", ha="center"
-            )
-        axes.set_title(metric, loc="left")
-        axes.set_xlim(0, 1)
-        axes.grid(axis="x", color=GREY, alpha=0.25)
-        axes.spines[["top", "right"]].set_visible(False)
-    panels[0].set_yticks([0, 1], ["A", "B"])
-    panels[0].set_ylim(1.5, -0.7)
-    figure.suptitle(f"{order}, {a.cases} cases", x=0.01, ha="left")
-    figure.set_label(f"Means of {order} with 95 % intervals under settings A and B over {a.cases} cases.")
-    return figure
-
-
-def case_differences(a: Report, b: Report, order: Variant, metric: str = "ndcg@10") -> Figure:
-    """B minus A of every case, the greatest gain first: whom the change of setting helps and whom it costs."""
-    values = [other.figures[order][metric] - one.figures[order][metric] for one, other in paired_rows(a, b)]
-    return difference_bars(values, metric, f"B against A in {order}")
 
 
 def _first_hit(row: CaseFigures, order: Variant) -> int | None:

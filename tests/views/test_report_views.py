@@ -10,7 +10,8 @@ from tests.evaluation.judging import fused, judged, unit, whole
 from workbench.evaluation.benchmark import Variant
 from workbench.evaluation.figures import Report
 from workbench.evaluation.report import build_report
-from workbench.views import plots, report_plots, report_tables, tables
+from workbench.views import plots, report_tables, tables
+from workbench.views.plots.reports import LOOKS
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -53,13 +54,13 @@ def test_no_markup_of_a_query_is_rendered(report: Report) -> None:
 
 
 def test_an_order_has_one_colour_and_one_marker_and_no_other_has_them() -> None:
-    assert set(report_plots.LOOKS) == set(Variant)
-    for looks in zip(*report_plots.LOOKS.values(), strict=True):
+    assert set(LOOKS) == set(Variant)
+    for looks in zip(*LOOKS.values(), strict=True):
         assert len(set(looks)) == len(Variant)
 
 
 def test_the_recall_curve_ends_at_recall_at_twenty_and_never_falls(report: Report) -> None:
-    axes = report_plots.recall_curve(report).axes[0]
+    axes = plots.recall_curve(report).axes[0]
 
     for line, one in zip(axes.lines, report.variants, strict=False):
         curve = list(line.get_ydata())
@@ -68,14 +69,14 @@ def test_the_recall_curve_ends_at_recall_at_twenty_and_never_falls(report: Repor
 
 
 def test_the_differences_are_sorted_and_counted(report: Report) -> None:
-    axes = report_plots.case_differences(report, Variant.DENSE, Variant.RRF, "mrr@10").axes[0]
+    axes = plots.case_differences(report, Variant.DENSE, Variant.RRF, "mrr@10").axes[0]
 
     assert [bar.get_height() for bar in axes.patches] == [0.5, 0.0, 0.0, 0.0]
     assert "1 better, 3 equal, 0 worse" in axes.get_title(loc="left")
 
 
 def test_means_are_drawn_with_their_figures(report: Report) -> None:
-    panels = report_plots.means_with_intervals(report).axes
+    panels = plots.order_means(report).axes
 
     assert [panel.get_title(loc="left") for panel in panels] == ["recall@20", "ndcg@10", "mrr@10"]
     assert [text.get_text() for text in panels[0].texts] == [
@@ -84,7 +85,7 @@ def test_means_are_drawn_with_their_figures(report: Report) -> None:
 
 
 def test_latency_is_called_that_of_the_recorded_runs(report: Report) -> None:
-    axes = report_plots.latency(report).axes[0]
+    axes = plots.latency(report).axes[0]
 
     assert "recorded" in axes.get_title(loc="left") and "not a warm benchmark" in axes.get_title(loc="left")
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["p50 1.0 ms", "p95 2.0 ms"]
@@ -93,11 +94,11 @@ def test_latency_is_called_that_of_the_recorded_runs(report: Report) -> None:
 def test_a_report_without_latencies_is_drawn_too() -> None:
     made = build_report([judged(*fused(1), latency_us=None)], origin="made by hand")
 
-    assert report_plots.latency(made).axes
+    assert plots.latency(made).axes
 
 
 def test_a_saved_picture_is_the_one_that_is_shown(report: Report, tmp_path: Path) -> None:
-    image = plots.saved(report_plots.recall_curve(report), tmp_path / "new" / "recall.png")
+    image = plots.saved(plots.recall_curve(report), tmp_path / "new" / "recall.png")
 
     assert (tmp_path / "new" / "recall.png").read_bytes() == image.data
     assert image.data.startswith(b"\x89PNG")

@@ -11,7 +11,7 @@ from workbench.evaluation.comparison import compare_reports
 from workbench.evaluation.figures import Report
 from workbench.evaluation.judged import JudgedRun
 from workbench.evaluation.report import build_report
-from workbench.views import comparison, tables
+from workbench.views import comparison, plots, tables
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -64,12 +64,12 @@ def test_the_means_of_both_settings_stand_under_each_other(reports: tuple[Report
 
 
 def test_the_plots_show_both_settings_and_every_case(reports: tuple[Report, Report]) -> None:
-    bars = comparison.case_differences(*reports, Variant.RRF, "mrr@10").axes[0]
+    bars = plots.change_by_case(*reports, Variant.RRF, "mrr@10").axes[0]
     heights = [bar.get_height() for bar in bars.patches]
     assert heights == pytest.approx([2 / 3, 0, 0, -2 / 3])
     assert "1 better, 2 equal, 1 worse" in bars.get_title(loc="left")
 
-    panels = comparison.means_with_intervals(*reports, Variant.RRF).axes
+    panels = plots.setting_means(*reports, Variant.RRF).axes
     assert [panel.get_title(loc="left") for panel in panels] == ["recall@20", "ndcg@10", "mrr@10"]
     assert [label.get_text() for label in panels[0].get_yticklabels()] == ["A", "B"]
 
