@@ -18,6 +18,7 @@ from benchmarks.live import live
 from benchmarks.moments import edits, processes, readers
 from benchmarks.report import Report
 from benchmarks.sections import Bench, arms, builds, queries
+from benchmarks.service import service
 from benchmarks.vectors import vectors
 
 SECTIONS: Sequence[Callable[[Bench], None]] = (builds, arms, queries, processes, edits, readers)
@@ -38,6 +39,7 @@ def main() -> None:
             shutil.rmtree(folder)
     vectors(report, options.rounds)
     live(report)
+    service(report)
     report.say(_about_vectors(options.encode))
     report.finish(Path("outputs/bench/bench.json"), {name: str(value) for name, value in vars(options).items()})
 
