@@ -23,10 +23,9 @@ from typing import Any, NamedTuple
 from workbench.core.hashing import sha256_hex
 from workbench.markdown.errors import UnreadableSource
 from workbench.memory.layout import MARKDOWN_SUFFIXES
-from workbench.memory.own_files import put_own
+from workbench.memory.own_files import move_own, put_own, remove_own
 from workbench.memory.reading import VANISHED, read_stable
 from workbench.memory.state import ManifestDamaged, StateManifest, document_of, manifest_of
-from workbench.storage.swapping import move_file, remove_file
 
 JOURNAL_FORMAT = "memory-journal-1"
 JOURNAL_FOLDER, CONFLICTS_FOLDER = ".memory/journal", ".memory/conflicts"
@@ -100,14 +99,14 @@ def write_entry(root: Path, entry: JournalEntry) -> None:
     put_own(root, f"{JOURNAL_FOLDER}/{entry.file_name}", json.dumps(document).encode(), area="memory.journal")
 
 
-def drop_entry(root: Path, entry: JournalEntry) -> None:
+def drop_entry(root: Path, name: str) -> None:
     """Forget a transaction that is finished or taken back. Raises: `StorageError("home_unwritable")`."""
-    remove_file(root / JOURNAL_FOLDER / entry.file_name, area="memory.journal")
+    remove_own(root, f"{JOURNAL_FOLDER}/{name}", area="memory.journal")
 
 
-def set_aside(root: Path, path: Path) -> None:
+def set_aside(root: Path, name: str) -> None:
     """Move an entry to the conflicts, where a person finds it. Raises: `StorageError("home_unwritable")`."""
-    move_file(path, root / CONFLICTS_FOLDER / path.name, area="memory.conflict")
+    move_own(root, f"{JOURNAL_FOLDER}/{name}", f"{CONFLICTS_FOLDER}/{name}", area="memory.conflict")
 
 
 def stands_at(root: Path, change: FileChange) -> Standing:

@@ -6,6 +6,7 @@ A file that somebody edited meanwhile is never touched: the rest is put back, an
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,11 +27,11 @@ from workbench.memory.journal import (
     write_entry,
 )
 from workbench.memory.manifest import MANIFEST_PATH, stored_manifest
-from workbench.memory.own_files import OWN_FOLDER, clear_unfinished, put_own
+from workbench.memory.own_files import OWN_FOLDER, clear_unfinished, own_path, put_own
 from workbench.memory.state import StateManifest, document_of, render_manifest
 from workbench.memory.versions import keep_version, read_version
 from workbench.storage.files import writing
-from workbench.storage.swapping import FileMoved, move_file, remove_file, swap_file, temporary_of
+from workbench.storage.swapping import FileMoved, draft_of, move_file, remove_file, swap_file, temporary_of
 
 LOCK_PATH, _IGNORE_PATH = f"{OWN_FOLDER}/writer.lock", f"{OWN_FOLDER}/.gitignore"
 WRITER_WAIT_S = 5.0
@@ -44,7 +45,7 @@ def writer_lock(root: Path, wait_s: float = WRITER_WAIT_S) -> Iterator[None]:
 
     Raises: `NotReady("writer_busy")` after `wait_s`; `StorageError("home_unwritable")`.
     """
-    path = root / LOCK_PATH
+    path = own_path(root, LOCK_PATH)
     with writing(path):
         path.parent.mkdir(exist_ok=True)
         lock = FileLock(path, thread_local=False, fallback_to_soft=False)
@@ -73,10 +74,10 @@ def perform(root: Path, entry: JournalEntry) -> None:
         if not _holds(root, entry):
             with suppress(StorageError):
                 _put_back(root, entry)
-                drop_entry(root, entry)
+                drop_entry(root, entry.file_name)
             raise
     with suppress(StorageError):
-        drop_entry(root, entry)
+        drop_entry(root, entry.file_name)
 
 
 def recover(root: Path) -> None:
@@ -88,9 +89,9 @@ def recover(root: Path) -> None:
     for path in entry_files(root):
         entry = read_entry(root, path)
         if entry is not None and _settle(root, entry):
-            remove_file(path, area="memory.journal")
+            drop_entry(root, path.name)
         else:
-            set_aside(root, path)
+            set_aside(root, path.name)
 
 
 def _settle(root: Path, entry: JournalEntry) -> bool:
@@ -155,16 +156,18 @@ def _put_back(root: Path, entry: JournalEntry) -> None:
 
 
 def _settle_temporary(root: Path, change: FileChange) -> None:
-    """Clear what a killed writer left beside a file. It can be an edit that had just changed places with the target."""
+    """Clear what a killed writer left beside a file: an edit that had just changed places with the bytes of this
+    transaction goes back, or, where somebody has edited again, to the versions."""
     path = root / change.path
-    temporary = temporary_of(path)
+    draft, temporary = draft_of(path), temporary_of(path)
+    if os.path.lexists(draft):
+        remove_file(draft, area="memory.temporary")
     try:
         left = temporary.read_bytes()
     except OSError:
         return
-    standing = stands_at(root, change)
-    if sha256_hex(left) not in (change.before, change.target) and standing is not Standing.BEFORE:
-        if standing is Standing.TARGET:
+    if sha256_hex(left) not in (change.before, change.target):
+        if stands_at(root, change) is not Standing.OTHER:
             move_file(temporary, path, area="memory.file")
             return
         keep_version(root, left)

@@ -1,7 +1,7 @@
 """Replacing files that people edit, too: whole or not at all, and never over bytes that the caller has not seen.
 
-Every replacement outlives a power cut. The new bytes lie in a hidden file beside the target until they take its place;
-whoever is killed leaves that file, and `temporary_of` says where.
+Every replacement outlives a power cut. The new bytes are written to a draft, a hidden file beside the target; whole,
+they lie in another one until they take its place. Whoever is killed leaves these: `draft_of`, `temporary_of`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,13 @@ class FileMoved(Exception):
 
 
 def temporary_of(path: Path) -> Path:
-    """Where the new bytes of a file wait; one place for each file, short whatever its name."""
+    """Where the new bytes of a file wait, whole; one place for each file, short whatever its name."""
     return path.with_name(f".{sha256_hex(os.fsencode(path.name))[:16]}.mw-tmp")
+
+
+def draft_of(path: Path) -> Path:
+    """Where the new bytes of a file are written: what a killed writer left there can be a part of them."""
+    return temporary_of(path).with_suffix(".draft.mw-tmp")
 
 
 def put_file(path: Path, data: bytes, *, temporary: Path, area: str) -> None:
@@ -47,9 +52,11 @@ def swap_file(path: Path, data: bytes, seen: str | None, *, area: str) -> None:
     Raises: `FileMoved` when other bytes stand there by now; `StorageError("home_unwritable")`. Whatever then lies in
     `temporary_of(path)` and is neither of the two is somebody's edit, and for the caller to keep.
     """
-    temporary = temporary_of(path)
+    draft, temporary = draft_of(path), temporary_of(path)
     with writing(path):
-        _prepare(temporary, path, data, area)
+        _prepare(draft, path, data, area)
+        step(f"{area}.wait")
+        draft.replace(temporary)
         step(f"{area}.replace")
         _create(temporary, path) if seen is None else _exchange_seen(temporary, path, seen, sha256_hex(data))
         step(f"{area}.sync")
@@ -82,19 +89,21 @@ def digest_of(path: Path) -> str | None:
         return None
 
 
-def _prepare(temporary: Path, path: Path, data: bytes, area: str) -> None:
-    """Put the new bytes on the disk, with the mode of the file that they are for."""
+def _prepare(draft: Path, path: Path, data: bytes, area: str) -> None:
+    """Put the new bytes on the disk, with the mode of the file that they are for. A link there is never followed."""
     _make_folder(path.parent)
     step(f"{area}.prepare")
+    draft.unlink(missing_ok=True)
     try:
-        with temporary.open("wb") as file:
+        with draft.open("xb") as file:
+            step(f"{area}.fill")
             with suppress(FileNotFoundError):
                 os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
     except OSError:
-        temporary.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         raise
 
 
