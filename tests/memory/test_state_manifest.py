@@ -19,7 +19,7 @@ GOLDEN = StateManifest(
     2,
     {"old": ResourceState(Status.RETRACTED), "a": ResourceState(Status.SUPERSEDED, "b")},
     {"card": {"reason": "done"}},
-    {"tx-1": {"record_state_version": 1}},
+    {"tx-1": {"number": 1, "record_state_version": 1}},
 )
 GOLDEN_BYTES = b"""{
  "archived": {
@@ -40,6 +40,7 @@ GOLDEN_BYTES = b"""{
  },
  "transactions": {
   "tx-1": {
+   "number": 1,
    "record_state_version": 1
   }
  }
@@ -111,6 +112,7 @@ def test_naming_a_current_resource_changes_no_digest() -> None:
         b'{"format": "memory-state-1"}',
         b'{"format": "memory-state-1", "record_state_version": "1"}',
         b'{"format": "memory-state-1", "record_state_version": true}',
+        b'{"format": "memory-state-1", "record_state_version": 9223372036854775808}',
         b'{"format": "memory-state-1", "record_state_version": 0, "states": []}',
         b'{"format": "memory-state-1", "record_state_version": 0, "states": {"a": "retracted"}}',
         b'{"format": "memory-state-1", "record_state_version": 0, "states": {"a": {"status": "gone"}}}',

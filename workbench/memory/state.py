@@ -8,12 +8,13 @@
       "old-alias": {"status": "retracted"}
      },
      "archived": {"card-7": {"at": "2026-11-02T09:00:00Z", "reason": "done"}},
-     "transactions": {"tx-1": {"record_state_version": 1, "written": ["notes/db.md"]}}
+     "transactions": {"tx-1": {"number": 1, "record_state_version": 1}}
     }
 
 Canonical form: sorted keys, one space of indent, UTF-8, a line break at the end. `states` names resources that are not
 current, or were not once; whoever is missing is current. `archived` holds audit marks and is no status; `transactions`
-holds the first result of every applied tx_id, so that a replay can return it. Both may be left out. No file: version 0.
+holds the record of every recent tx_id (`memory/writing/ledger.py` says what is in it), so that a replay can return the
+first result. Both may be left out. No file: version 0.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeGuard
 
 from workbench.core.hashing import digest
 from workbench.core.resource import Status
@@ -93,13 +94,26 @@ def manifest_of(document: Any) -> StateManifest:
     if not isinstance(document, dict) or document.get("format") != MANIFEST_FORMAT or not document.keys() <= _KEYS:
         raise ManifestDamaged(f"not a document of format {MANIFEST_FORMAT}")
     version = document.get("record_state_version")
-    if type(version) is not int or version < 0:
+    if not _is_count(version):
         raise ManifestDamaged("record_state_version is not a count")
     tables = {name: document.get(name, {}) for name in ("states", "archived", "transactions")}
     if not all(isinstance(table, dict) for table in tables.values()):
         raise ManifestDamaged("states, archived and transactions are not all objects")
     states = {resource_id: _state_of(resource_id, state) for resource_id, state in tables["states"].items()}
-    return StateManifest(version, states, tables["archived"], tables["transactions"])
+    return StateManifest(version, states, tables["archived"], records_of(tables["transactions"]))
+
+
+def records_of(document: Any) -> dict[str, Any]:
+    """The records of transactions in a JSON document, by tx_id.
+
+    Raises: `ManifestDamaged`.
+    """
+    if not isinstance(document, dict):
+        raise ManifestDamaged("transactions are not an object")
+    for tx_id, record in document.items():
+        if not isinstance(record, dict) or not _is_record(record):
+            raise ManifestDamaged(f"the record of the transaction {tx_id!r} is none")
+    return document
 
 
 def document_of(manifest: StateManifest) -> dict[str, Any]:
@@ -133,6 +147,35 @@ def _state_of(resource_id: str, state: Any) -> ResourceState:
     if not (successor is None or (isinstance(successor, str) and status is Status.SUPERSEDED)):
         raise ManifestDamaged(f"the state of {resource_id!r} names a successor that cannot be one")
     return ResourceState(status, successor)
+
+
+def _is_record(record: dict[str, Any]) -> bool:
+    tables = [record.get(name, {}) for name in ("written", "states", "entries")]
+    if not all(isinstance(table, dict) for table in tables):
+        return False
+    written, states, entries = tables
+    return (
+        _is_count(record.get("number"))
+        and _is_count(record.get("record_state_version"))
+        and all(isinstance(record.get(name, ""), str) for name in ("at", "actor", "reason", "miv"))
+        and all(isinstance(word, str) for word in entries.values())
+        and all(_is_step(step, "before", "after") and isinstance(step["after"], str) for step in written.values())
+        and all(_is_step(step, "from", "to") and {step["from"], step["to"]} <= {*Status} for step in states.values())
+    )
+
+
+def _is_step(step: Any, *ends: str) -> bool:
+    """Whether a step of a record names where it led from and to, and holds nothing but texts."""
+    return (
+        isinstance(step, dict)
+        and step.keys() >= {*ends}
+        and all(value is None or isinstance(value, str) for value in step.values())
+    )
+
+
+def _is_count(number: Any) -> TypeGuard[int]:
+    """Whether it is a count that a database can keep, too."""
+    return type(number) is int and 0 <= number < 1 << 63
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -139,11 +139,11 @@ def _unsettled(root: Path, folder: str) -> tuple[Unsettled, ...]:
 def _transaction(tx_id: str, record: dict[str, Any]) -> Transaction:
     return Transaction(
         tx_id=tx_id,
-        number=record.get("number", 0),
+        number=record["number"],
         at=record.get("at", ""),
         actor=record.get("actor", ""),
         reason=record.get("reason", ""),
-        record_state_version=record.get("record_state_version", 0),
+        record_state_version=record["record_state_version"],
         states={
             one: StateStep(before=step["from"], after=step["to"], superseded_by=step.get("superseded_by"))
             for one, step in record.get("states", {}).items()

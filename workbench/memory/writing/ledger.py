@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from workbench.core.errors import StorageError
 from workbench.core.resource import Status
 from workbench.memory.own_files import put_own
-from workbench.memory.state import StateManifest
+from workbench.memory.state import StateManifest, records_of
 from workbench.memory.view import MemorySnapshot, SourceMoved
 from workbench.memory.writing.checks import Planned, Target, wording
 from workbench.memory.writing.values import Commit
@@ -47,7 +47,7 @@ def transaction(
 ) -> StateManifest:
     """The manifest with the record of this transaction. manifest: with its changes applied already."""
     document: dict[str, Any] = {
-        "number": 1 + max((int(one.get("number", 0)) for one in manifest.transactions.values()), default=0),
+        "number": 1 + max((one["number"] for one in manifest.transactions.values()), default=0),
         "at": record.at,
         "actor": record.actor,
         "miv": record.miv,
@@ -67,9 +67,9 @@ def spilled(root: Path, manifest: StateManifest) -> StateManifest:
     """The manifest with no more than the recent records; the older ones are in the log before it says so."""
     if len(manifest.transactions) <= MOST_RECENT:
         return manifest
-    in_order = sorted(manifest.transactions.items(), key=lambda one: int(one[1].get("number", 0)))
+    in_order = sorted(manifest.transactions.items(), key=lambda one: one[1]["number"])
     old = dict(in_order[:SPILLED])
-    first = int(in_order[0][1].get("number", 0))
+    first = in_order[0][1]["number"]
     text = json.dumps(old, indent=1, sort_keys=True, ensure_ascii=False)
     put_own(root, f"{LOG_FOLDER}/{first:08}.json", f"{text}\n".encode(), area="memory.log")
     return replace(manifest, transactions=dict(in_order[SPILLED:]))
@@ -81,7 +81,7 @@ def all_transactions(root: Path, manifest: StateManifest) -> dict[str, Any]:
     for path in sorted((root / LOG_FOLDER).glob("*.json")):
         records |= _log_file(path, path.stat().st_mtime_ns)
     records |= manifest.transactions
-    return dict(sorted(records.items(), key=lambda one: int(one[1].get("number", 0))))
+    return dict(sorted(records.items(), key=lambda one: one[1]["number"]))
 
 
 def commit_of(root: Path, snapshot: MemorySnapshot, tx_id: str) -> Commit | None:
@@ -116,10 +116,9 @@ def withdrawn(root: Path, snapshot: MemorySnapshot, manifest: StateManifest) -> 
 def _log_file(path: Path, changed_ns: int) -> dict[str, Any]:
     """Cached, since a file of the log is never changed. Raises: `StorageError("state_damaged")`."""
     try:
-        records: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return records_of(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, RecursionError) as error:
         raise StorageError("state_damaged", f"The log {path} is damaged ({error}); restore it from a copy.") from error
-    return records
 
 
 def _entry_records(snapshot: MemorySnapshot, planned: Planned, written: Sequence[Target]) -> dict[str, str]:
