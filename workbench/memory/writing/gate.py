@@ -222,11 +222,16 @@ def _raise_invalid(findings: Iterable[str]) -> None:
         raise InputError("invalid_argument", f"Nothing was written. {'; '.join(listed)}.", detail=listed)
 
 
-def _raise_conflicts(conflicts: Sequence[Mapping[str, str | None]]) -> None:
+def _raise_conflicts(conflicts: Sequence[Mapping[str, Any]]) -> None:
     if conflicts:
-        told = "; ".join(
-            f"{one['source_ref']} is at {one['found'] or 'no file'}, not at {one['expected'] or 'no file'}"
-            for one in conflicts
-        )
-        message = f"Nothing was written, since a file was changed meanwhile: {told}. Read it again and repeat."
+        told = "; ".join(_told_conflict(**one) for one in conflicts)
+        message = f"Nothing was written, since a file is not as it was read: {told}. Read it again and repeat."
         raise InputError("digest_conflict", message, detail=list(conflicts))
+
+
+def _told_conflict(source_ref: str, expected: str | None, found: str | None) -> str:
+    if expected is None:
+        return f"{source_ref} is there already, at {found}"
+    if found is None:
+        return f"{source_ref} is gone, and was at {expected}"
+    return f"{source_ref} is at {found}, not at {expected}"
