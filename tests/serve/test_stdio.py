@@ -19,11 +19,15 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from serve import handshake
 from serve.bridge import LONGEST_LINE
+from serve.calls import CALLS
 from serve.place import Place
 from serve.service import Service
 from serve.tools import build_server
+from tests.conftest import ROOT
 from tests.serve.serving import QUERY, command, end_service, environment, is_alive, stdio_client, until
 from workbench.app import Home
+
+HEAVY = ("mcp", "mcp_types", "starlette", "uvicorn", "numpy", "onnxruntime", "sqlite3", "workbench.app")
 
 
 @pytest.mark.field(101)
@@ -150,6 +154,33 @@ def test_a_client_of_an_earlier_protocol_is_served(home: Path, memory: Path, ver
         assert client.open(version)["protocolVersion"] == version
         assert client.activated()["fragments"]
         assert client.ask("ping")["result"] == {}
+
+
+@pytest.mark.slow
+def test_a_client_of_the_previous_sdk_generation_is_served(home: Path, memory: Path, tmp_path: Path) -> None:
+    """It cannot live beside the present one, so it gets an environment of its own."""
+    python = tmp_path / "old" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "old"], check=True)
+    install = [python, "-m", "pip", "install", "-q", "mcp>=1.20,<2"]
+    if subprocess.run(install, capture_output=True, check=False).returncode:
+        pytest.skip("the previous SDK cannot be installed here")
+    script = [python, ROOT / "tests/serve/previous_client.py", *command("serve", "--stdio", "--project", memory)]
+    done = subprocess.run(script, env=environment(home), cwd=ROOT, capture_output=True, check=False)
+    end_service(home)
+    assert done.returncode == 0, done.stderr.decode()
+    got = json.loads(done.stdout)
+    assert got["protocol"] in HANDSHAKE_PROTOCOL_VERSIONS
+    assert got["tools"] == list(CALLS)
+    assert got["paths"][0] == "decisions/queue.md"
+    assert got["refusal"] == "invalid_argument"
+    assert got["resources"] == 1
+
+
+@pytest.mark.field(103)
+def test_the_bridge_loads_neither_the_sdk_nor_the_engine() -> None:
+    script = f"import sys, serve.command, serve.bridge; print(*sys.modules.keys() & set({HEAVY!r}))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.split() == []
 
 
 def test_a_memory_has_to_be_named(home: Path) -> None:
