@@ -85,6 +85,11 @@ def parse_blocks(text: str, first_line: int = 0) -> Sequence[Block]:
     return root.children
 
 
+def leaves_open(text: str) -> bool:
+    """Whether a heading behind this text would be swallowed by a fence, a comment or the like that it does not close."""
+    return not parse_blocks(f"{text}\n\n# end\n")[-1].is_heading
+
+
 def _plain_paragraph(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     """A paragraph none of whose lines could be anything else; decided by one character a line, not by every rule."""
     line, last = first, state.lineMax

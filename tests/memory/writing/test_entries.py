@@ -34,6 +34,12 @@ def test_an_appended_text_is_a_dated_section_in_the_line_ends_of_its_file(world:
     entries.append_entry(world.gate(), "log/windows.md", "## Two\n\nMore.", BY)
     raw = (world.root / "log/windows.md").read_bytes()
     assert raw == b"## One\r\n\r\nText.\r\n\r\n## Two\r\n\r\nMore.\r\n"
+    for ref in ("log/windows.md", LOG):
+        entries.append_entry(world.gate(), ref, "## Three\r\n\r\nFrom a Windows shell.\r\n", BY)
+    assert (
+        (world.root / "log/windows.md").read_bytes().endswith(b"More.\r\n\r\n## Three\r\n\r\nFrom a Windows shell.\r\n")
+    )
+    assert world.read(LOG).endswith("back.\n\n## Three\n\nFrom a Windows shell.\n")
     entries.append_entry(world.gate(), "reflection/new.md", "First.", BY)
     assert world.read("reflection/new.md") == "## 2026-11-02\n\nFirst.\n"
 
@@ -44,6 +50,14 @@ def test_an_entry_that_would_vanish_inside_a_fence_is_not_appended(world: World,
     with pytest.raises(InputError, match="fence"):
         entries.append_entry(world.gate(), LOG, "More.", BY)
     assert world.read(LOG).endswith(open_end)
+
+
+@pytest.mark.parametrize("open_end", ["```\ncode", "<!-- a comment", "Text.\n\n~~~~"])
+def test_an_entry_that_would_swallow_the_next_one_is_not_appended(world: World, open_end: str) -> None:
+    before = world.read(LOG)
+    with pytest.raises(InputError, match="leaves a code fence or a comment open"):
+        entries.append_entry(world.gate(), LOG, open_end, BY)
+    assert world.read(LOG) == before
 
 
 @pytest.mark.parametrize("ref", [DATABASE, "whiteboard/board.md", "../log/x.md"])

@@ -51,7 +51,7 @@ def with_id(card: bytes, old_id: str, new_id: str) -> bytes:
     return anchor.sub(lambda found: found[1] + new_id.encode(), card, count=1)
 
 
-def appended(page: bytes | None, text: bytes, opening: str) -> bytes:
+def appended(page: bytes | None, text: bytes, opening: str = "") -> bytes:
     """The page with a text behind a blank line at its end, in its line ends. opening: of a page that is not there."""
     before = f"{opening}\n".encode() if page is None else page
     line_end = line_end_of(before)

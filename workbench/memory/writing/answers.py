@@ -16,7 +16,7 @@ from workbench.core.hashing import sha256_hex
 from workbench.core.resource import Layer, Status
 from workbench.core.text import clean_text
 from workbench.core.wire import Wire
-from workbench.markdown.blocks import HEADING_CHARS, heading_text, parse_blocks
+from workbench.markdown.blocks import HEADING_CHARS, heading_text, leaves_open, parse_blocks
 from workbench.markdown.errors import UnreadableSource
 from workbench.markdown.source import parse_source
 from workbench.memory.view import MemorySnapshot
@@ -133,11 +133,10 @@ def _without_headings(conclusion: str) -> str:
     Raises: `invalid_argument` for a text that is blank, or leaves a fence or a comment open.
     """
     text = clean_text(conclusion).replace("\r\n", "\n").strip()
-    lines = text.split("\n")
-    blocks = parse_blocks(f"{text}\n\n# end\n")
-    if not text or not blocks[-1].is_heading:
+    if not text or leaves_open(text):
         raise InputError("invalid_argument", "Give a conclusion that leaves no code fence and no comment open.")
-    for block in reversed(blocks[:-1]):
+    lines = text.split("\n")
+    for block in reversed(parse_blocks(text)):
         if block.is_heading:
             lines[block.first : block.last] = [f"**{heading_text(block)}**"]
     return "\n".join(lines)

@@ -5,29 +5,26 @@ Never changes anything past the gate. Whiteboard pages have operations of their 
 
 from __future__ import annotations
 
-import random
 import re
-import time
 import uuid
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from workbench.core.errors import InputError
 from workbench.core.hashing import sha256_hex
 from workbench.core.resource import Layer, Status
+from workbench.markdown.blocks import leaves_open
 from workbench.markdown.errors import UnreadableSource
+from workbench.markdown.source import Entry, parse_source
 from workbench.memory.layout import load_layout
 from workbench.memory.view import MemorySnapshot
 from workbench.memory.whiteboard.contract import Actor
+from workbench.memory.whiteboard.places import appended
+from workbench.memory.writing.again import until_unmoved
 from workbench.memory.writing.gate import WriteGate
 from workbench.memory.writing.places import Misplaced, Place, find_place
 from workbench.memory.writing.values import Commit, StateChange, Write
 
-if TYPE_CHECKING:
-    from workbench.markdown.source import Entry
-
-MOST_ATTEMPTS = 200
-_LONGEST_PAUSE_S = 0.05
 _SECTIONED = (Layer.LOG, Layer.REFLECTION)
 _OPENS_SECTION = re.compile(r"(?:[^\S\n]*\n)*(?:<!--\s*memory:.*?-->\s*\n)?##\s")
 
@@ -55,23 +52,20 @@ def append_entry(gate: WriteGate, source_ref: str, text: str, by: By, *, title: 
     """A new section at the end of a log or reflection, made where it is missing. Appenders lose nothing to each other.
 
     A text without a level-2 heading gets one of today's date and the title. Raises: as the gate; `invalid_argument`
-    for other layers, and where the file ends inside a code fence or comment.
+    for other layers, and where the file or the text ends inside a code fence or comment.
     """
     tx_id = by.transaction()
-    for attempt in range(MOST_ATTEMPTS):
+
+    def append() -> Commit:
         place = _place(gate, source_ref)
         if place.layer not in _SECTIONED:
             message = f"{source_ref} is of the layer {place.layer}; append to a log or reflection, or write a file."
             raise InputError("invalid_argument", message)
         content, _ = _with_section(gate, source_ref, place, text, title)
-        try:
-            write = Write(source_ref, content, _digest(place.held))
-            return gate.commit_mutation(tx_id, [write], actor=by.actor, reason=by.reason)
-        except InputError as error:
-            if error.code != "digest_conflict" or attempt + 1 == MOST_ATTEMPTS:
-                raise
-        time.sleep(random.uniform(0, _LONGEST_PAUSE_S))
-    raise AssertionError("the last attempt returns or raises")
+        write = Write(source_ref, content, _digest(place.held))
+        return gate.commit_mutation(tx_id, [write], actor=by.actor, reason=by.reason)
+
+    return until_unmoved(append)
 
 
 def supersede(gate: WriteGate, resource_id: str, successor: str, by: By) -> Commit:
@@ -136,14 +130,14 @@ def _place(gate: WriteGate, source_ref: str) -> Place:
 
 def _with_section(gate: WriteGate, ref: str, place: Place, text: str, title: str) -> tuple[bytes, str]:
     """The file with the section at its end, in its own line ends, and the id of the section."""
-    held = place.held or b""
+    text = text.replace("\r\n", "\n").strip("\n")
+    if leaves_open(text):
+        raise InputError("invalid_argument", "The text leaves a code fence or a comment open; close it first.")
     if not _OPENS_SECTION.match(text):
         heading = " ".join(f"{gate.today()} {title}".split())
         text = f"## {heading}\n\n{text}"
-    section = text.strip("\n").encode() + b"\n"
-    gap = b"" if not held else b"\n" if held.endswith(b"\n") else b"\n\n"
-    added = gap + section
-    content = held + (added.replace(b"\n", b"\r\n") if b"\r\n" in held else added)
+    section = text.encode()
+    content = appended(place.held or b"", section)
     alone, together = _entries(ref, place.layer, section), _entries(ref, place.layer, content)
     added_entries = together[-len(alone) :]
     if [entry.body for entry in added_entries] != [entry.body for entry in alone]:
@@ -154,9 +148,6 @@ def _with_section(gate: WriteGate, ref: str, place: Place, text: str, title: str
 
 def _entries(source_ref: str, layer: Layer, content: bytes) -> tuple[Entry, ...]:
     """What a source would hold. Raises: `invalid_argument` when that is nothing, or could not be read back."""
-    # Heavy, and not needed by a change of status.
-    from workbench.markdown.source import parse_source
-
     try:
         entries = parse_source(source_ref, layer, content).entries
     except UnreadableSource as error:
