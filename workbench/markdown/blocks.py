@@ -86,7 +86,7 @@ def parse_blocks(text: str, first_line: int = 0) -> Sequence[Block]:
 
 
 def leaves_open(text: str) -> bool:
-    """Whether a heading behind this text would be swallowed by a fence, a comment or the like that it does not close."""
+    """Whether a heading behind this text would be lost in a fence or a comment that it does not close."""
     return not parse_blocks(f"{text}\n\n# end\n")[-1].is_heading
 
 
