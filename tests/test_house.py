@@ -38,6 +38,7 @@ FENCES = {
     "tokenizers": ("workbench.models",),
     "ranx": ("workbench.evaluation.metrics",),
     "ipywidgets": ("workbench.views",),
+    "anywidget": ("workbench.views",),
     "matplotlib": ("workbench.views",),
     "pandas": ("workbench.views", "workbench.evaluation"),
     "markdown_it": ("workbench.markdown",),
@@ -49,7 +50,8 @@ FENCES = {
 """Foreign library -> the only modules, with what is inside them, that may import it."""
 
 HEAVY = ("torch", "transformers", "sentence_transformers", "onnxruntime", "tokenizers", "numpy", "pandas")
-HEAVY += ("matplotlib", "ranx", "IPython", "ipywidgets", "papermill", "Stemmer", "markdown_it", "simsimd", "watchfiles")
+HEAVY += ("matplotlib", "ranx", "IPython", "ipywidgets", "anywidget", "papermill", "Stemmer", "markdown_it")
+HEAVY += ("simsimd", "watchfiles")
 
 LONGEST_MODULE = 300
 

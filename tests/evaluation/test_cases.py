@@ -231,6 +231,19 @@ def test_importers_confirm_units_that_no_arm_recalled(tmp_path: Path, book: Case
     assert (unknown.value.code, again.value.code) == ("evidence_invalid", "evaluation_case_conflict")
 
 
+def test_a_reopened_case_is_a_draft_of_the_next_version_that_can_be_decided_again(book: CaseBook, case: Case) -> None:
+    ready = book.resolve(case.case_id, 1, [unit(1)], False)
+
+    reopened = book.reopen(case.case_id, ready.version)
+
+    assert (reopened.state, reopened.version, reopened.evidence) == (CaseState.DRAFT, 3, ())
+    assert book.get(case.case_id) == reopened
+    with pytest.raises(WorkbenchError) as refused:
+        book.reopen(case.case_id, ready.version)
+    assert refused.value.code == "evaluation_case_conflict"
+    assert book.confirm(case.case_id, [resource(2)]).state is CaseState.READY
+
+
 def test_ids_may_be_shortened_until_several_fit(book: CaseBook, case: Case, runs: RunHistory) -> None:
     others = [book.create(record_run(runs, candidate(1))) for _ in range(20)]
     ids = {case.case_id, *(one.case_id for one in others)}

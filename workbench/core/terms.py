@@ -93,7 +93,7 @@ def term_spans(text: str, terms: Sequence[QueryTerm]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     pattern = _MARKED_WORD if _MARK.search(text) else _WORD
     for word in pattern.finditer(text):
-        if not meant.isdisjoint(_terms_of(_normal(word[0]))):
+        if not meant.isdisjoint(_terms_of(word[0] if word[0].isascii() else _normal(word[0]))):
             found.append(word.span())
     for run in _UNSPACED_RUN.finditer(text):
         for at in range(run.start(), run.end()):

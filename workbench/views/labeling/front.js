@@ -2,20 +2,20 @@
 // typed. Text of a memory only ever becomes a text node.
 
 const KEYS = [
-  ["j ↓ / k ↑", "next or previous candidate"],
-  ["x or Space", "mark this unit as evidence, or take the mark away"],
-  ["r", "mark its whole resource"],
-  ["Enter", "confirm what is marked and go on"],
-  ["n", "none matched: nothing in this corpus answers the query"],
-  ["s", "skip for now"],
-  ["u", "undo the last step, a stored decision too"],
-  ["/", "search the frozen corpus for what no arm recalled; Esc goes back"],
-  ["b", "blind: shuffled, without ranks and scores; again for the final order"],
-  ["PgDn / PgUp", "scroll the text"],
-  ["[ / ]", "previous or next run of the queue"],
-  ["c", "write a note"],
-  ["m / t", "in a conflict: store mine, or let theirs stand"],
-  ["?", "this help"],
+  [["j", "↓"], "next candidate"],
+  [["k", "↑"], "previous candidate"],
+  [["x", "Space"], "mark this unit as evidence, or take the mark away"],
+  [["r"], "mark its whole resource"],
+  [["Enter"], "confirm what is marked, and go on"],
+  [["n"], "none matched: nothing in this corpus answers the query"],
+  [["s"], "skip for now"],
+  [["u"], "undo the last step, a stored decision too"],
+  [["/"], "search the frozen corpus for what no arm recalled; Esc goes back"],
+  [["b"], "blind: shuffled, without ranks and scores; again for the final order"],
+  [["PgDn", "PgUp"], "scroll the text"],
+  [["[", "]"], "previous or next run of the queue"],
+  [["c"], "write a note; Esc comes back"],
+  [["m", "t"], "in a conflict: store mine, or let theirs stand"],
 ];
 const STANDING = { open: "open", skipped: "skipped", ready: "ready", needs_evidence: "none matched" };
 const STAGE = { exact: "exact", bm25: "words", vector: "vector", rrf: "fused", rerank: "rerank" };
@@ -89,14 +89,14 @@ function render({ model, el }) {
   const undo = button("Undo", "undo");
   const help = h("div", { class: "mwl-over", role: "dialog", "aria-modal": "true", "aria-label": "Keys", tabindex: "-1", hidden: true },
     h("div", { class: "mwl-dialog" }, h("h3", {}, "Keys"),
-      h("dl", {}, ...KEYS.flatMap(([keys, does]) => [h("dt", {}, ...keys.split(/( or | \/ | )/).map((key) =>
-        key.trim() && !["or", "/"].includes(key.trim()) || key === "/" ? h("kbd", {}, key) : key)), h("dd", {}, does)])),
+      h("dl", {}, ...KEYS.flatMap(([keys, does]) => [h("dt", {}, ...keys.map((key) => h("kbd", {}, key))), h("dd", {}, does)])),
       h("button", { class: "mwl-button mwl-main", onclick: () => toggleHelp(false) }, "Close  Esc")));
   const conflict = h("div", { class: "mwl-over", role: "alertdialog", "aria-modal": "true", "aria-label": "Conflict", tabindex: "-1", hidden: true });
 
   const root = h("div", { class: "mwl", tabindex: "0", role: "application", "aria-label": "Labelling", "data-lm-suppress-shortcuts": "true" },
     h("header", {}, bar, h("div", { class: "mwl-line" }, counts, h("span", { class: "mwl-gap" }), project, standing,
       h("label", {}, zero, " zero hits"), h("label", {}, disagreeing, " arms disagree"),
+      h("span", { class: "mwl-dim mwl-hint" }, "click here to use the keys"),
       h("button", { class: "mwl-button", "aria-label": "Keys", onclick: () => toggleHelp(true) }, "?"))),
     h("div", { class: "mwl-ask" }, query, chip),
     h("div", { class: "mwl-panes" },
@@ -105,8 +105,7 @@ function render({ model, el }) {
       h("section", { class: "mwl-read" }, h("div", { class: "mwl-line" }, textTitle), text)),
     h("footer", {},
       h("div", { class: "mwl-line" }, marks, h("span", { class: "mwl-gap" }), confirm, button("None matched", "none"), button("Skip", "skip"), undo),
-      h("div", { class: "mwl-line" }, status, note),
-      lost, report),
+      status, lost, h("div", { class: "mwl-line mwl-below" }, note, report)),
     help, conflict);
   el.append(root);
 
@@ -229,6 +228,13 @@ function render({ model, el }) {
     if (opening) conflict.focus();
   }
 
+  const flags = (row) => [
+    row.unsaved && ["!", "decided, and not stored yet"],
+    row.candidates === 0 && ["0", "no candidates"],
+    row.disagreement >= 0.5 && ["≠", "the arms disagree on their first ten"],
+    row.noted && ["✎", "has a note"],
+  ].filter(Boolean);
+
   function drawQueue() {
     const { rows, total, first } = model.get("queue");
     queueCount.textContent = total ? `${first + 1}–${first + rows.length} of ${total.toLocaleString()}` : "none";
@@ -236,7 +242,7 @@ function render({ model, el }) {
       h("div", { class: "mwl-row", role: "option", "data-run": row.run, "data-standing": row.standing, title: row.query,
         onclick: () => { send("open", { run: row.run }); root.focus(); } },
       h("span", { class: "mwl-dot", title: STANDING[row.standing] }), h("span", { class: "mwl-line2" }, row.query),
-      h("span", { class: "mwl-dim" }, [row.unsaved ? "not stored" : "", row.candidates ? "" : "0 hits", row.disagreement >= 0.5 ? "≠" : "", row.noted ? "✎" : ""].filter(Boolean).join(" ")))));
+      ...flags(row).map(([sign, means]) => h("span", { class: "mwl-dim", title: means }, sign)))));
     if (!rows.length) queue.append(h("p", { class: "mwl-empty" }, "No run is shown by this filter."));
     drawCursor();
   }
@@ -318,7 +324,6 @@ function render({ model, el }) {
   const parts = { head: drawHead, queue: drawQueue, cards: drawCards, text: drawText, report: drawReport,
     heard: () => { if (model.get("heard") >= number) lost.hidden = true; } };
   for (const [part, draw] of Object.entries(parts)) { model.on(`change:${part}`, draw); draw(); }
-  root.focus({ preventScroll: true });
   return () => { for (const [part, draw] of Object.entries(parts)) model.off(`change:${part}`, draw); };
 }
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 
 from workbench.core.case import EvidenceRef
@@ -19,7 +20,7 @@ KEPT = 64
 AROUND_CHARS = 30_000
 """How much of a resource is shown on either side of what is read."""
 
-Pieces = list[str]
+Pieces = tuple[str, ...]
 """A text in pieces that by turns do not match and do."""
 
 
@@ -67,10 +68,11 @@ class Passages:
         return _passage(cut, ref)
 
 
-def pieces(text: str, terms: list[QueryTerm]) -> Pieces:
+@lru_cache(maxsize=4 * KEPT)
+def pieces(text: str, terms: tuple[QueryTerm, ...]) -> Pieces:
     """The text with its matches: the pieces joined are the text, and every second one is a match."""
     bounds = [0, *(bound for span in term_spans(text, terms) for bound in span), len(text)]
-    return [text[start:end] for start, end in pairwise(bounds)]
+    return tuple(text[start:end] for start, end in pairwise(bounds))
 
 
 def _cut(resource: FrozenResource) -> _Cut:

@@ -19,7 +19,7 @@ View = dict[str, dict[str, Any]]
 
 def render(state: LabelingState, passage: Passage | None) -> View:
     """The whole view in its parts; a part that did not change need not be sent again."""
-    terms = query_terms(state.search.text if state.search else _query(state, state.run_id))
+    terms = tuple(query_terms(state.search.text if state.search else _query(state, state.run_id)))
     return {
         "head": _head(state),
         "queue": _queue(state),
@@ -103,7 +103,7 @@ def _row(state: LabelingState, row: Row) -> dict[str, Any]:
     }
 
 
-def _cards(state: LabelingState, terms: list[QueryTerm]) -> dict[str, Any]:
+def _cards(state: LabelingState, terms: tuple[QueryTerm, ...]) -> dict[str, Any]:
     if state.search is not None:
         return {
             "kind": "hits",
@@ -120,7 +120,7 @@ def _cards(state: LabelingState, terms: list[QueryTerm]) -> dict[str, Any]:
     return {"kind": "candidates", "cards": [_card(one, state.order, terms) for one in state.candidates]}
 
 
-def _card(one: Candidate, order: Order, terms: list[QueryTerm]) -> dict[str, Any]:
+def _card(one: Candidate, order: Order, terms: tuple[QueryTerm, ...]) -> dict[str, Any]:
     card = {
         "resource_id": one.resource_id,
         "unit_key": one.unit_key,
@@ -143,7 +143,7 @@ def _card(one: Candidate, order: Order, terms: list[QueryTerm]) -> dict[str, Any
     }
 
 
-def _text(passage: Passage | None, terms: list[QueryTerm]) -> dict[str, Any]:
+def _text(passage: Passage | None, terms: tuple[QueryTerm, ...]) -> dict[str, Any]:
     if passage is None:
         return {}
     parts: Mapping[str, str] = {name: getattr(passage, name) for name in ("description", "before", "unit", "after")}

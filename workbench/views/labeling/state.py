@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from workbench.core.candidate import Candidate
 from workbench.core.case import CaseState, EvidenceRef
@@ -88,13 +89,21 @@ class Conflict:
     theirs: Stored
 
 
+class Decided(NamedTuple):
+    """A decision that was stored: what stood before it, at which version, and the version that it made."""
+
+    before: Marks | None
+    from_version: int
+    version: int
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one undo takes back: the draft as it was; decided: the decision before and the version made, if stored."""
+    """What one undo takes back: the draft as it was; decided: what was stored with it, if it was."""
 
     run_id: str
     draft: Draft
-    decided: tuple[Marks | None, int] | None = None
+    decided: Decided | None = None
 
 
 @dataclass(frozen=True, slots=True)

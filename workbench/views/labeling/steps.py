@@ -13,6 +13,7 @@ from workbench.evaluation.corpus_search import CorpusSearch
 from workbench.views.labeling.queue import Filter, Order, next_open
 from workbench.views.labeling.state import (
     Conflict,
+    Decided,
     Draft,
     Find,
     LabelingState,
@@ -104,8 +105,8 @@ def undo(state: LabelingState) -> LabelingState:
         return replace(state, message="There is nothing to undo.")
     step = state.past[-1]
     if step.decided is not None:
-        before, version = step.decided
-        return replace(state, request=Store(step.run_id, before, version, undoing=True), message="")
+        wanted = Store(step.run_id, step.decided.before, step.decided.version, undoing=True)
+        return replace(state, request=wanted, message="")
     return _taken_back(state)
 
 
@@ -116,8 +117,9 @@ def stored(state: LabelingState, now: Stored) -> LabelingState:
     before = state.sheet.stored.decision if state.sheet and state.run_id == wanted.run_id else None
     state = replace(_know(state, wanted.run_id, now), request=None, conflict=None)
     if wanted.undoing:
-        return _taken_back(state)
-    state = replace(state, past=_decided(state.past, wanted.run_id, (before, now.version)))
+        return _taken_back(replace(state, past=_restored(state.past, now.version)))
+    decided = Decided(before, wanted.expected, now.version)
+    state = replace(state, past=_decided(state, wanted.run_id, decided))
     return _go_on(_drafted(state, marks=None, unsaved=False, skipped=False))
 
 
@@ -188,12 +190,32 @@ def _decide(state: LabelingState, decision: Marks) -> LabelingState:
     return replace(state, request=Store(state.run_id, decision, expected))
 
 
-def _decided(past: tuple[Step, ...], run_id: str, decided: tuple[Marks | None, int]) -> tuple[Step, ...]:
-    """The step that asked for the decision is stored now, and the latest of all."""
-    place = next((place for place in reversed(range(len(past))) if past[place].run_id == run_id), None)
+def _decided(state: LabelingState, run_id: str, decided: Decided) -> tuple[Step, ...]:
+    """The step that asked for the decision is stored now, and the latest of all.
+
+    There is none when the decision was asked for before the kernel ended.
+    """
+    past = state.past
+    places = (place for place, step in enumerate(past) if step.run_id == run_id and step.decided is None)
+    place = max(places, default=None)
     if place is None:
-        return (*past, Step(run_id, Draft(), decided))
+        draft = state.drafts.get(run_id, Draft()).model_copy(update={"unsaved": False})
+        return (*past, Step(run_id, draft, decided))
     return (*past[:place], *past[place + 1 :], replace(past[place], decided=decided))
+
+
+def _restored(past: tuple[Step, ...], version: int) -> tuple[Step, ...]:
+    """What the last step had replaced stands again, under a new version: an earlier step may have made it."""
+    last = past[-1]
+
+    def renewed(step: Step) -> Step:
+        if step.run_id != last.run_id or step.decided is None or last.decided is None:
+            return step
+        if step.decided.version != last.decided.from_version:
+            return step
+        return replace(step, decided=step.decided._replace(version=version))
+
+    return tuple(map(renewed, past))
 
 
 def _remember(state: LabelingState) -> LabelingState:

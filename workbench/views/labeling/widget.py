@@ -79,6 +79,11 @@ class LabelingWidget(anywidget.AnyWidget):
         if deciding:
             self._measure()
 
+    @property
+    def run_id(self) -> str:
+        """The run on the table; empty for none."""
+        return self.session.state.run_id
+
     def counts(self) -> dict[str, int]:
         """How many runs of the queue stand where."""
         counted = standings(self.session.state.rows, self.session.state.drafts)
