@@ -135,6 +135,19 @@ def test_an_id_that_never_was_has_no_history(world: World) -> None:
         resource_history(world.root, world.capture(), "nobody")
 
 
+@pytest.mark.field(123)
+def test_a_retracted_file_that_a_person_deleted_can_be_restored_and_written_anew(world: World) -> None:
+    entries.retract(world.gate(), EDITOR, BY)
+    (world.root / EDITOR).unlink()
+    with pytest.raises(InputError, match="restore it first"):
+        entries.write_source(world.gate(), EDITOR, "# Editor\n\nUses Vim.\n", None, BY)
+    entries.restore(world.gate(), EDITOR, BY)
+    entries.write_source(world.gate(), EDITOR, "# Editor\n\nUses Vim.\n", None, BY)
+    assert world.told()["states"][EDITOR] == (Status.CURRENT, None)
+    with pytest.raises(InputError, match="no resource has this id"):
+        entries.restore(world.gate(), "user/nobody.md", BY)
+
+
 @pytest.mark.parametrize("reason", ["", "  "])
 def test_a_retraction_says_why(world: World, reason: str) -> None:
     with pytest.raises(InputError, match="Say why"):

@@ -119,11 +119,9 @@ def broken_states(
     changes: Mapping[str, StateChange], snapshot: MemorySnapshot, planned: Planned, manifest: StateManifest
 ) -> Iterator[str]:
     """Status changes that name nothing, or lead nowhere. manifest: with the changes applied."""
+    known = {*planned.ids, *snapshot.members, *snapshot.manifest.states}
     for resource_id, change in changes.items():
-        if resource_id not in planned.ids and (
-            change.status is Status.CURRENT
-            or resource_id not in snapshot.members.keys() | snapshot.manifest.states.keys()
-        ):
+        if resource_id not in known:
             yield f"{resource_id}: no resource has this id"
         successor = change.superseded_by
         if change.status is not Status.SUPERSEDED:
