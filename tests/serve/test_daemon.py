@@ -99,6 +99,7 @@ def test_the_log_is_structured_and_holds_no_query(home: Path, memory: Path) -> N
     assert not any("secret" in line or "PostgreSQL" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_queries_are_logged_when_that_is_asked_for(home: Path, memory: Path) -> None:
     with daemon_of(home, memory, "--log-queries") as daemon, daemon.client() as client:
         client.post("/v1/activate_memory", json={"query": "not so secret"})
@@ -155,6 +156,7 @@ async def test_a_client_that_leaves_takes_its_call_along(home: Path, memory: Pat
             until(lambda: 'workbench_calls_open{call="activate_memory"} 0.0' in client.get("/metrics").text)
 
 
+@pytest.mark.slow
 def test_an_interrupted_terminal_ends_it_too(home: Path, memory: Path) -> None:
     with daemon_of(home, memory) as daemon:
         os.kill(daemon.process.pid, signal.SIGINT)

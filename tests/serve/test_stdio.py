@@ -148,7 +148,7 @@ async def test_the_sdks_stdio_client_of_both_eras_is_served(home: Path, memory: 
         end_service(home)
 
 
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26"])
+@pytest.mark.parametrize("version", ["2024-11-05", pytest.param("2025-03-26", marks=pytest.mark.slow)])
 def test_a_client_of_an_earlier_protocol_is_served(home: Path, memory: Path, version: str) -> None:
     with stdio_client(home, memory) as client:
         assert client.open(version)["protocolVersion"] == version
