@@ -75,7 +75,6 @@ ASSERTIONS: dict[str, str] = {
 }
 
 _PARTS: dict[str, str] = {
-    "service": "D13",
     "injection": "T0-1 T0-2 T0-3 T0-4 T0-5 T0-6 T0-7 T3-4 T3-6",
     "experiments": "T5-1 T5-2 T5-3 T5-4 T5-5 T5-6 T5-7 T5-8",
     "profiles": "T6-1 T6-2 T6-3 T6-5 T6-6 T6-7",

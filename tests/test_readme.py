@@ -82,7 +82,7 @@ def test_every_make_target_exists() -> None:
 
 
 def test_every_other_command_is_one_that_people_have() -> None:
-    known = ("make ", "workbench ", "WORKBENCH_", "echo ", "python3 ", "pip ", *ELSEWHERE)
+    known = ("make ", "workbench ", "WORKBENCH_", "echo ", "python3 ", "pip ", "claude ", "curl ", *ELSEWHERE)
     assert [line for line in commands() if not line.startswith(known)] == []
 
 
