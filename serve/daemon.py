@@ -191,7 +191,7 @@ def _unix_socket(path: Path) -> socket.socket:
 
 
 def _loopback_socket(port: int) -> socket.socket:
-    # asyncio switches Nagle off only where the protocol is named; with it an answer waits 40 ms for its own second half.
+    # asyncio switches Nagle off only where the protocol is named; with it an answer waits 40 ms for its second half.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", port))
