@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,9 @@ SHARED = ROOT.parent / "shared"
 MODELS = Path(os.environ.get("WORKBENCH_HOME") or ROOT / ".home") / "models"
 
 pytest_plugins = ["pytester", "tests.spec_report"]
+
+# A shell that runs the tests in the background has them ignore Ctrl-C, and so every command that a test starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile("house", deadline=None, derandomize="CI" in os.environ, print_blob=True)
 hypothesis.settings.load_profile("house")

@@ -88,6 +88,7 @@ def test_the_newest_own_date_counts_before_the_date_of_the_page() -> None:
     )
     assert found(LintRule.STALE, {"p.md": page}) == [("whiteboard/p.md", "b", 12)]
     assert found(LintRule.STALE, {"p.md": page}, 400) == []
+    assert found(LintRule.STALE, {"p.md": page}, 10**15) == []
 
 
 @pytest.mark.spec("T4-5")

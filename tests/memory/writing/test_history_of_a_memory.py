@@ -194,7 +194,7 @@ class Histories(RuleBasedStateMachine):
         self.project.refresh()
         word = self.model.texts[name].splitlines()[-1]
         result = self.project.activate(ActivationRequest(query=word))
-        found = {one.path for one in result.fragments if word in (one.text or "")}
+        found = {one.path for one in result.fragments if word in (one.text or "").splitlines()}
         assert found == {name} & self.model.current()
         assert {one.path for one in result.fragments} <= self.model.current()
 

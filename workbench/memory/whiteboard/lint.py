@@ -91,7 +91,7 @@ def lint(given: LintInput, today: date, stale_days: int = STALE_DAYS) -> LintRep
     known = cards + [card for page in archived.values() for card in page]
     findings = [
         *_orphans(cards, around.links),
-        *_stale(cards, given.status, today - timedelta(days=stale_days)),
+        *_stale(cards, given.status, today - timedelta(days=min(stale_days, (today - date.min).days))),
         *_missing_cards(cards, known, sorted(around.terms)),
         *_missing_links(cards),
     ]
