@@ -61,8 +61,8 @@ def browser() -> Iterator[Browser]:
 class Lab:
     """A running JupyterLab. folder: its notebooks."""
 
-    def __init__(self, folder: Path, url: str, token: str) -> None:
-        self.folder, self.url, self.token = folder, url, token
+    def __init__(self, folder: Path, url: str, token: str, process: subprocess.Popen[bytes]) -> None:
+        self.folder, self.url, self.token, self._process = folder, url, token, process
 
     def show(self, page: Page, notebook: str, **parameters: Any) -> None:
         """Open a copy of a notebook of the project with these parameters, and run all of its cells."""
@@ -73,6 +73,15 @@ class Lab:
         nbformat.write(made, self.folder / name)
         page.goto(f"{self.url}doc/tree/{name}?token={self.token}")
         self.run_all(page)
+
+    @contextmanager
+    def unreachable(self) -> Iterator[None]:
+        """The server answers nobody while the block runs."""
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def run_all(self, page: Page) -> None:
         """Run all cells of the notebook that is open, to their end."""
@@ -105,7 +114,7 @@ def running_lab(folder: Path) -> Iterator[Lab]:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
         try:
             record = _record(places["runtime"] / f"jpserver-{process.pid}.json", process)
-            yield Lab(places["notebooks"], record["url"], record["token"])
+            yield Lab(places["notebooks"], record["url"], record["token"], process)
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(timeout=PATIENCE_S)
