@@ -28,6 +28,16 @@ _RANKS: dict[Variant, Callable[[RankedUnit], tuple[int | None, int | None]]] = {
 }
 
 
+_STAGES = ((Variant.DENSE, attrgetter("vector_rank")), (Variant.RERANKED, attrgetter("rerank_rank")))
+"""The orders whose stage need not have worked, by the rank that it gives."""
+
+
+def measured_variants(units: Sequence[RankedUnit]) -> frozenset[Variant]:
+    """The orders whose stage ranked any of these units; lexical recall and fusion always count."""
+    worked = {variant for variant, rank in _STAGES if any(rank(unit) is not None for unit in units)}
+    return frozenset({Variant.BM25, Variant.RRF} | worked)
+
+
 def variant_order(units: Sequence[RankedUnit], variant: Variant) -> tuple[RankedUnit, ...]:
     """Units in a variant's order; a unit that the variant's stage did not rank is not in it.
 
@@ -39,7 +49,7 @@ def variant_order(units: Sequence[RankedUnit], variant: Variant) -> tuple[Ranked
         for unit, (first, second) in zip(units, map(_RANKS[variant], units), strict=True)
         if not (first is None and second is None)
     ]
-    return tuple(unit for *_, unit in sorted(ranked, key=itemgetter(0, 1, 2)))
+    return tuple(map(itemgetter(3), sorted(ranked, key=itemgetter(0, 1, 2))))
 
 
 def resource_order(units: Iterable[RankedUnit]) -> tuple[str, ...]:

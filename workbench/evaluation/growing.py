@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from workbench.core.case import CaseState
-from workbench.evaluation.benchmark import Variant, variant_order
+from workbench.evaluation.benchmark import Variant, measured_variants, variant_order
 from workbench.evaluation.cases import CaseBook
 from workbench.evaluation.hits import hit_places
-from workbench.evaluation.judged import JudgedRun, judged_runs
+from workbench.evaluation.judged import judged_runs
 from workbench.evaluation.metrics import METRICS, score_places
 from workbench.evaluation.sets import Selection
 from workbench.storage.central_store import CentralStore
@@ -28,7 +28,7 @@ class GrowingMeans(NamedTuple):
 class _Placed(NamedTuple):
     evidence: int
     places: Mapping[Variant, tuple[int, ...]]
-    worked: frozenset[Variant]
+    measured: frozenset[Variant]
 
 
 class GrowingReport:
@@ -40,26 +40,19 @@ class GrowingReport:
 
     def means(self) -> GrowingMeans:
         """The means over what is ready now, whoever decided it."""
-        chosen = self._selection.case_ids
+        chosen = None if self._selection.case_ids is None else frozenset(self._selection.case_ids)
         cases = self._cases.list(self._selection.project_ids, {CaseState.READY})
         ready = {one.case_id: one.version for one in cases if chosen is None or one.case_id in chosen}
         kept = {key: self._placed[key] for key in ready.items() if key in self._placed}
         new = [case_id for case_id, version in ready.items() if (case_id, version) not in kept]
         for run in judged_runs(self._store, new):
             places = {variant: hit_places(variant_order(run.ranked, variant), run.evidence) for variant in Variant}
-            kept[run.case_id, ready[run.case_id]] = _Placed(len(run.evidence), places, _worked(run))
+            kept[run.case_id, ready[run.case_id]] = _Placed(len(run.evidence), places, measured_variants(run.ranked))
         self._placed = kept
-        worked = set[Variant]().union(*(case.worked for case in kept.values()))
-        return GrowingMeans(len(kept), {variant: self._mean(variant) for variant in Variant if variant in worked})
+        measured = set[Variant]().union(*(case.measured for case in kept.values()))
+        return GrowingMeans(len(kept), {variant: self._mean(variant) for variant in Variant if variant in measured})
 
     def _mean(self, variant: Variant) -> dict[str, float]:
         cases = list(self._placed.values())
         scores = score_places([case.evidence for case in cases], [case.places[variant] for case in cases])
         return {metric: float(scores[metric].mean()) for metric in METRICS}
-
-
-def _worked(run: JudgedRun) -> frozenset[Variant]:
-    """The orders whose stage ranked anything; lexical recall and fusion always count."""
-    dense = {Variant.DENSE} if any(unit.vector_rank is not None for unit in run.ranked) else set()
-    reranked = {Variant.RERANKED} if any(unit.rerank_rank is not None for unit in run.ranked) else set()
-    return frozenset({Variant.BM25, Variant.RRF} | dense | reranked)

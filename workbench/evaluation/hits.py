@@ -6,7 +6,7 @@ Each piece of evidence is met once; a later unit of the same resource keeps its 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from workbench.core.case import EvidenceRef
@@ -39,15 +39,23 @@ class OrderFigures(NamedTuple):
     stale_results: int
 
 
+def met_evidence(units: Iterable[RankedUnit], evidence: Sequence[EvidenceRef]) -> Iterator[list[int]]:
+    """For each unit the numbers of the evidence that it is the first to meet: its own before its resource's."""
+    waiting = {(one.resource_id, one.unit_key): number for number, one in enumerate(evidence)}
+    resources = {one.resource_id for one in evidence}
+    for unit in units:
+        names = _names(unit) if unit.resource_id in resources else ()
+        yield [waiting.pop(name) for name in names if name in waiting]
+
+
 def hit_places(units: Iterable[RankedUnit], evidence: Sequence[EvidenceRef], depth: int = DEPTH) -> tuple[int, ...]:
     """The number of the evidence met at each place, `MISS` where none is.
 
     A unit that meets its own evidence and its resource's takes two places, its own first: both are found there.
     """
-    waiting = {(one.resource_id, one.unit_key): number for number, one in enumerate(evidence)}
     places: list[int] = []
-    for unit in units:
-        places.extend([waiting.pop(name) for name in _names(unit) if name in waiting] or [MISS])
+    for met in met_evidence(units, evidence):
+        places.extend(met or (MISS,))
         if len(places) >= depth:
             break
     return tuple(places[:depth])
@@ -60,8 +68,8 @@ def order_figures(
     top = order[:DEPTH]
     places = hit_places(top, evidence)
     soon = sum(place != MISS for place in places[:_FEW])
-    confirmed = {(one.resource_id, one.unit_key) for one in evidence}
-    judged = sum(not confirmed.isdisjoint(_names(unit)) for unit in top[:_JUDGED])
+    confirmed, resources = {(one.resource_id, one.unit_key) for one in evidence}, {one.resource_id for one in evidence}
+    judged = sum(unit.resource_id in resources and not confirmed.isdisjoint(_names(unit)) for unit in top[:_JUDGED])
     frozen = [corpus.get(unit.resource_id) for unit in top]
     outside = frozen.count(None)
     stale = sum(

@@ -18,7 +18,7 @@ from workbench.core.hashing import digest
 from workbench.core.progress import Progress, no_progress
 from workbench.core.tokens import TOKEN_COUNTER
 from workbench.core.unit import CHUNKER_VERSION
-from workbench.evaluation.benchmark import Variant, variant_order
+from workbench.evaluation.benchmark import Variant, measured_variants, variant_order
 from workbench.evaluation.figures import CaseFigures, Interval, Note, PairedTest, Report, VariantFigures
 from workbench.evaluation.hits import BESIDE, OrderFigures, order_figures, survival
 from workbench.evaluation.judged import JudgedRun
@@ -43,8 +43,7 @@ class _Case(NamedTuple):
     identity: str
     orders: tuple[OrderFigures, ...]
     survival: float
-    has_dense: bool
-    has_rerank: bool
+    measured: frozenset[Variant]
     engine: str
     shown: dict[str, Any]
 
@@ -118,8 +117,7 @@ def _read(runs: Iterable[JudgedRun]) -> Iterator[_Case]:
                 order_figures(variant_order(run.ranked, variant), run.evidence, run.corpus) for variant in Variant
             ),
             survival=survival(run.evidence, run.fragments),
-            has_dense=any(unit.vector_rank is not None for unit in run.ranked),
-            has_rerank=any(unit.rerank_rank is not None for unit in run.ranked),
+            measured=measured_variants(run.ranked),
             engine=run.engine or "none",
             shown={
                 "case_id": run.case_id,
@@ -134,12 +132,9 @@ def _read(runs: Iterable[JudgedRun]) -> Iterator[_Case]:
 
 
 def _measured(cases: Sequence[_Case]) -> tuple[Variant, ...]:
-    """The orders whose stage worked for some case; lexical recall and fusion always do."""
-    worked = {
-        Variant.DENSE: any(case.has_dense for case in cases),
-        Variant.RERANKED: any(case.has_rerank for case in cases),
-    }
-    return tuple(variant for variant in Variant if worked.get(variant, True))
+    """The orders whose stage worked for some case."""
+    worked = frozenset[Variant]().union(*(case.measured for case in cases))
+    return tuple(variant for variant in Variant if variant in worked)
 
 
 def _columns(cases: Sequence[_Case], measured: Sequence[Variant], progress: Progress) -> dict[Name, Values]:
@@ -194,10 +189,11 @@ def _notes(cases: Sequence[_Case], not_ready: int) -> Iterator[Note]:
     """What stands between a figure and its meaning."""
     total = len(cases)
     stages = (
-        ("b2_dense_vector", "dense rank", sum(case.has_dense for case in cases), "score 0"),
-        ("b4_reranked", "rerank rank", sum(case.has_rerank for case in cases), "count in their RRF order"),
+        (Variant.DENSE, "dense rank", "score 0"),
+        (Variant.RERANKED, "rerank rank", "count in their RRF order"),
     )
-    for variant, rank, count, otherwise in stages:
+    for variant, rank, otherwise in stages:
+        count = sum(variant in case.measured for case in cases)
         if count == 0:
             yield Note(code="not_measured", detail=f"{variant}: no candidate of any case has a {rank}.")
         elif count < total:

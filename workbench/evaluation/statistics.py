@@ -84,14 +84,15 @@ def randomisation_test(differences: Values, *, seed: int, progress: Progress = n
     count, patterns = len(differences), 2 ** min(len(differences), 60)
     exact = patterns <= PERMUTATIONS
     total = patterns if exact else PERMUTATIONS
-    draw, observed = np.random.default_rng(seed), np.abs(differences.sum(axis=0)) - _EQUAL
+    draw, whole = np.random.default_rng(seed), differences.sum(axis=0)
+    observed = np.abs(whole) - _EQUAL
     reached = np.zeros(differences.shape[1])
     for start, stop in _chunks(total, count):
         if exact:
             bits = (np.arange(start, stop)[:, None] >> np.arange(count)) & 1
         else:
             bits = draw.integers(0, 2, size=(stop - start, count), dtype=np.int8)
-        reached += (np.abs((1.0 - 2.0 * bits) @ differences) >= observed).sum(axis=0)
+        reached += (np.abs(whole - 2 * (bits @ differences)) >= observed).sum(axis=0)
         progress("tests", stop, total)
     return reached / patterns if exact else (reached + 1) / (PERMUTATIONS + 1)
 
