@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
 from workbench.core.deadline import Deadline, DeadlinePassed
 from workbench.models.cross_encoder import foreign_share
 from workbench.models.open import open_reranker
+from workbench.models.runtime import load_text_model
 
 
 @pytest.mark.parametrize(
@@ -42,6 +44,37 @@ def test_a_passed_deadline_gives_no_scores(installed_model: Callable[[str], Path
     reranker = open_reranker("minilm-l12-ce", models_folder, 1)
     with pytest.raises(DeadlinePassed):
         reranker.score("what", ["a", "b"], Deadline.after_ms(0))
+
+
+@pytest.mark.model
+@pytest.mark.field(107)
+def test_cancelling_stops_a_pair_in_the_middle_and_spoils_nothing(
+    installed_model: Callable[[str], Path], models_folder: Path
+) -> None:
+    installed_model("minilm-l12-ce")
+    reranker = open_reranker("minilm-l12-ce", models_folder, 2)
+    texts = ["the sky is blue over the harbour " * 80] * 400
+    before = reranker.score("what colour", texts[:1], Deadline.after_ms(600_000))
+    deadline = Deadline.after_ms(600_000)
+    canceller = Timer(0.05, deadline.cancel)
+    canceller.start()
+    with pytest.raises(DeadlinePassed):
+        reranker.score("what colour", texts, deadline)
+    canceller.join()
+    assert reranker.score("what colour", texts[:1], Deadline.after_ms(600_000)) == before
+
+
+@pytest.mark.model
+def test_a_model_run_that_was_cancelled_already_computes_nothing(
+    installed_model: Callable[[str], Path], models_folder: Path
+) -> None:
+    model = load_text_model(installed_model("minilm-l12-ce"))
+    deadline = Deadline.after_ms(600_000)
+    expected = model.run([101, 102], deadline=deadline)
+    deadline.cancel()
+    with pytest.raises(DeadlinePassed):
+        model.run([101, 102], deadline=deadline)
+    assert model.run([101, 102]) == pytest.approx(expected)
 
 
 @pytest.mark.model

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event
 
@@ -21,6 +22,7 @@ class Deadline:
     at: float
     clock: Clock = time.monotonic
     cancelled: Event = field(default_factory=Event)
+    _stops: list[Callable[[], None]] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
     def after_ms(cls, milliseconds: int, clock: Clock = time.monotonic) -> Deadline:
@@ -42,5 +44,18 @@ class Deadline:
             raise DeadlinePassed
 
     def cancel(self) -> None:
-        """Ask the activation to stop at its next look at the deadline."""
+        """Ask the activation to stop at its next look at the deadline, and stop what cannot look."""
         self.cancelled.set()
+        for stop in tuple(self._stops):
+            stop()
+
+    @contextmanager
+    def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Call `stop`, from the thread that cancels, once the caller cancels while the block runs or before it."""
+        self._stops.append(stop)
+        try:
+            if self.cancelled.is_set():
+                stop()
+            yield
+        finally:
+            self._stops.remove(stop)

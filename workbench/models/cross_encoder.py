@@ -51,7 +51,7 @@ class CrossEncoderReranker:
             first, last = self._frame(query)
 
             def logit(text: str) -> float:
-                return self._logit(first, last, text)
+                return self._logit(first, last, text, deadline)
 
             return one_by_one(texts, logit, self._threads, deadline)
 
@@ -60,12 +60,12 @@ class CrossEncoderReranker:
         start, *asked, end = self._model.get().ids(query[:CANDIDATE_CHARS])
         return [start, *asked[:QUERY_TOKENS], end], end
 
-    def _logit(self, first: list[int], last: int, text: str) -> float:
+    def _logit(self, first: list[int], last: int, text: str, deadline: Deadline) -> float:
         """The end of a text that is too long goes; the query keeps its place."""
         model = self._model.get()
         read = model.ids(text[:CANDIDATE_CHARS])[1:-1][: self._limit - len(first) - 1]
         types = [0] * len(first) + [1] * (len(read) + 1)
-        return float(model.run([*first, *read, last], types)[0])
+        return float(model.run([*first, *read, last], types, deadline)[0])
 
 
 def foreign_share(text: str) -> float:

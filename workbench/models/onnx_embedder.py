@@ -46,7 +46,7 @@ class OnnxEmbedder:
     def encode_passages(self, inputs: Sequence[str], deadline: Deadline | None = None) -> Vectors:
         self.load()
         with translating(self._card.name, "encode"):
-            vectors = one_by_one(inputs, self._encode, self._threads, deadline)
+            vectors = one_by_one(inputs, lambda text: self._encode(text, deadline), self._threads, deadline)
         return np.array(vectors, dtype=np.float32).reshape(len(inputs), self._card.dimension)
 
     def encode_query(self, query: str) -> Vectors:
@@ -54,11 +54,11 @@ class OnnxEmbedder:
         with translating(self._card.name, "encode"):
             return self._encode(self._card.query_prefix + query)
 
-    def _encode(self, text: str) -> Vectors:
+    def _encode(self, text: str, deadline: Deadline | None = None) -> Vectors:
         """A text that is too long loses its end, but keeps the token that closes it."""
         model = self._model.get()
         ids = model.ids(text)
         if len(ids) > self._limit:
             ids = [*ids[: self._limit - 1], ids[-1]]
-        hidden = model.run(ids)
+        hidden = model.run(ids, deadline=deadline)
         return unit_vectors(hidden[0] if self._card.pooling == "cls" else hidden.mean(axis=0), self._card.name)

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workbench.core.deadline import Deadline, DeadlinePassed
+
 DEFAULT_LIMIT = 512
 """BERT's positions: what a model reads when its card says nothing."""
 
@@ -37,13 +39,33 @@ class TextModel:
         spans: list[tuple[int, int]] = self.tokenizer.encode(text, add_special_tokens=False).offsets
         return spans
 
-    def run(self, ids: Sequence[int], types: Sequence[int] | None = None) -> npt.NDArray[np.float32]:
-        """The model's first output for one row of tokens; token types are zeros where not given."""
+    def run(
+        self, ids: Sequence[int], types: Sequence[int] | None = None, deadline: Deadline | None = None
+    ) -> npt.NDArray[np.float32]:
+        """The model's first output for one row of tokens; token types are zeros where not given.
+
+        Raises: `DeadlinePassed` soon after the caller cancels, in the middle of a text too.
+        """
         row = np.array([ids], dtype=np.int64)
         kinds = np.zeros_like(row) if types is None else np.array([types], dtype=np.int64)
         feed = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": kinds}
-        output: npt.NDArray[np.float32] = self.session.run(None, {name: feed[name] for name in self.inputs})[0][0]
+        output: npt.NDArray[np.float32] = self._outputs({name: feed[name] for name in self.inputs}, deadline)[0][0]
         return output
+
+    def _outputs(self, feed: dict[str, Any], deadline: Deadline | None) -> Any:
+        if deadline is None:
+            return self.session.run(None, feed)
+        from onnxruntime import RunOptions
+
+        options = RunOptions()
+        try:
+            with deadline.stopping(lambda: setattr(options, "terminate", True)):
+                return self.session.run(None, feed, options)
+        except Exception as error:
+            # A run that was told to terminate fails in a way of its own, for which there is no class.
+            if deadline.cancelled.is_set():
+                raise DeadlinePassed from error
+            raise
 
 
 def load_text_model(folder: Path) -> TextModel:
