@@ -77,6 +77,17 @@ def test_the_saved_files_are_the_report_and_a_row_a_case(
     ]
 
 
+@pytest.mark.parametrize("command", ["report", "replay", "export"])
+def test_a_folder_that_cannot_be_made_is_said_before_anything_is_scored(
+    workbench: Command, memory: Path, cases: list[str], tmp_path: Path, command: str
+) -> None:
+    file = memory / "decisions" / "queue.md"
+    done = workbench(command, "--project", memory, "--out", file / "out")
+    assert (done.status, done.out) == (2, "")
+    assert done.err.startswith(f"home_unwritable: Make {file / 'out'} writable")
+    assert not (tmp_path / "home" / "replay").exists()
+
+
 @pytest.mark.field(141)
 @pytest.mark.parametrize("also", [[], ["--set", "absent"], ["--case", "absent"]])
 def test_where_nothing_is_confirmed_there_is_an_error_and_no_table(

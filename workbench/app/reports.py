@@ -12,7 +12,7 @@ from workbench.evaluation.figures import Report
 from workbench.evaluation.judged import judged_runs, ready_cases
 from workbench.evaluation.report import build_report
 from workbench.evaluation.sets import Selection
-from workbench.storage.files import atomic_write
+from workbench.storage.files import atomic_write, owner_only_folder
 
 if TYPE_CHECKING:
     from workbench.app.parts import HomeParts
@@ -40,8 +40,8 @@ def reported(home: HomeParts, selection: Selection, seed: int, warm: int, progre
 
 
 def save_report(report: Report, folder: Path) -> tuple[Path, Path]:
-    """Write the report as JSON and its cases as a table, one row a case; replaces both files."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write the report as JSON and its cases as a table, one row a case; replaces both. Raises: `home_unwritable`."""
+    owner_only_folder(folder)
     whole, cases = folder / REPORT_FILE, folder / CASES_FILE
     atomic_write(whole, report.model_dump_json(indent=2).encode("utf-8"), durable=False)
     atomic_write(cases, case_table(report).encode("utf-8"), durable=False)

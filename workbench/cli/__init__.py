@@ -57,6 +57,8 @@ def _run(arguments: list[str]) -> int:
     as_json = "--json" in arguments
     try:
         status = app(arguments, prog_name="workbench", standalone_mode=False)
+        if status == INTERRUPTED_EXIT:  # typer's answer to Ctrl-C
+            raise KeyboardInterrupt
         return status if isinstance(status, int) else 0
     except WorkbenchError as error:
         show_error(error, as_json=as_json)
@@ -67,8 +69,7 @@ def _run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         note("interrupted: nothing that was complete is lost.")
         return INTERRUPTED_EXIT
-    except BrokenPipeError:
-        sys.stdout = None  # the reader has gone; flushing at exit would complain
+    except SystemExit:  # typer's answer to a reader that has gone, and to nothing else
         return 0
     except Exception as error:  # noqa: BLE001 - the last seam before the person
         show_error(_internal(error), as_json=as_json)

@@ -13,6 +13,7 @@ from workbench.cli.selection import CaseOption, SetOption, chosen
 from workbench.cli.terminal import note, progress_bars, say, show_json, show_table, write_text
 from workbench.core.errors import InputError
 from workbench.core.settings import Lexical
+from workbench.storage.files import owner_only_folder
 
 if TYPE_CHECKING:
     from workbench.evaluation.figures import Comparison
@@ -61,6 +62,8 @@ def replay(
     home = here.home()
     config = ReplayConfig(engine=engine, lexical=lexical, cross_encoder=cross_encoder, limits=_limits(limit or []))
     selection = chosen(here, home, set_name, case)
+    if out is not None:
+        owner_only_folder(out)
     with progress_bars(quiet=here.as_json) as progress:
         source = home.report(selection, seed=seed, progress=progress)
         replayed = home.replay_report(selection, config, seed=seed, progress=progress)

@@ -11,6 +11,7 @@ import typer
 from workbench.cli.common import JsonOption, ProjectOption, session
 from workbench.cli.selection import CaseOption, SetOption, chosen
 from workbench.cli.terminal import note, progress_bars, say, show_json, show_table
+from workbench.storage.files import owner_only_folder
 
 if TYPE_CHECKING:
     from workbench.evaluation.figures import Report, WarmLatency
@@ -41,8 +42,11 @@ def report(
     """Score the ready cases in four orders: means with 95 % intervals, and paired tests between the orders."""
     here = session(context, project, as_json)
     home = here.home()
+    selection = chosen(here, home, set_name, case)
+    if out is not None:
+        owner_only_folder(out)
     with progress_bars(quiet=here.as_json) as progress:
-        made = home.report(chosen(here, home, set_name, case), seed=seed, warm=warm, progress=progress)
+        made = home.report(selection, seed=seed, warm=warm, progress=progress)
     if out is not None:
         from workbench.app.reports import save_report
 

@@ -12,6 +12,7 @@ from workbench.cli.selection import CaseOption, SetOption, chosen
 from workbench.cli.terminal import note, progress_bars, show_json, show_table
 from workbench.core.limits import resolve_limits
 from workbench.evaluation.sets import SetFormat
+from workbench.storage.files import owner_only_folder
 
 if TYPE_CHECKING:
     from workbench.evaluation.sets import ImportedSet
@@ -40,6 +41,7 @@ def export_set(
     here = session(context, project, as_json)
     home = here.home()
     selection = chosen(here, home, set_name, case_ids)
+    owner_only_folder(out)
     with progress_bars(quiet=here.as_json) as progress:
         exported = home.export(selection, progress=progress)
     size, most = len(exported.fixture_json.encode()), resolve_limits(home.settings.limits).fixture_bytes
