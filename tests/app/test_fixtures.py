@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -226,6 +227,19 @@ DAMAGE: dict[str, tuple[Callable[[Document], object], tuple[str, ...]]] = {
     ),
     "a case id for a path": (lambda d: d["cases"][0].update(case_id="../x"), ("case_id: String should match",)),
     "ranks with a hole": (lambda d: _candidates(d).pop(0), ("their final ranks do not count from 1",)),
+    "a unit twice": (
+        lambda d: _candidates(d)[1].update(unit_key=_candidates(d)[0]["unit_key"]),
+        ("run.trace.candidates: a unit stands twice",),
+    ),
+    "a fragment that was not selected": (
+        lambda d: d["cases"][0]["run"]["fragments"].pop(0),
+        ("run.fragments: not the selected candidates",),
+    ),
+    "an empty query": (lambda d: _request(d).update(query=" "), ("run.request.query: The query is empty",)),
+    "a limit of no name": (
+        lambda d: _request(d).update(limits={"nosuch": 1}),
+        ("run.request.limits: ", "nosuch"),
+    ),
     "a number too wide": (lambda d: d["cases"][0]["run"].update(latency_us=1 << 80), ("more than 64 bits",)),
     "half a character": (lambda d: d.update(origin="\ud800"), ("origin: half a character",)),
     "another format": (lambda d: d.update(format="beir"), ("format: not",)),
@@ -243,6 +257,10 @@ def _evidence(document: Document) -> list[Document]:
 
 def _resources(document: Document) -> list[Document]:
     return document["corpora"][0]["resources"]
+
+
+def _request(document: Document) -> Document:
+    return document["cases"][0]["run"]["request"]
 
 
 def _candidates(document: Document) -> list[Document]:
@@ -283,10 +301,21 @@ def test_all_findings_come_at_once(other: Home, fixture: str) -> None:
         (b'{"format": NaN}', "NaN is no number"),
         (b"[" * 100_000, "not JSON"),
         (b"9" * 5_000, "not JSON"),
+        (b'{"format": 1, "format": 1}', "the key 'format' stands twice"),
     ],
 )
 def test_what_is_no_document_at_all_is_refused(other: Home, text: bytes, said: str) -> None:
     assert said in findings(other, text)[0]
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+def test_a_value_that_is_nested_too_deep_is_refused_however_deep_it_is(
+    other: Home, fixture: str, opening: str, closing: str
+) -> None:
+    limit = sys.getrecursionlimit()
+    for depth in (*range(limit - 120, limit + 5), 10 * limit):
+        nested = f"{opening * depth}1{closing * depth}"
+        assert findings(other, f'{fixture[:-1]},"x":{nested}}}')
 
 
 def test_a_document_that_was_cut_off_anywhere_is_refused(other: Home, fixture: str) -> None:
@@ -436,3 +465,15 @@ def test_imported_cases_are_pinned_and_their_bodies_are_never_collected(other: H
     assert other.history.clear(project_id) == 0
     assert other.export(other.select(name)).fixture_json == fixture
     assert {case.state for case in other.cases.list((project_id,))} == {CaseState.READY}
+
+
+def test_importing_again_brings_back_the_bodies_that_were_lost(other: Home, fixture: str) -> None:
+    name = imported(other, fixture)
+    for sha256 in json.loads(fixture)["bodies"]:
+        other.blobs.remove(sha256)
+    with pytest.raises(StorageError, match="not readable"):
+        other.export(other.select(name))
+
+    assert imported(other, fixture) == name
+
+    assert other.export(other.select(name)).fixture_json == fixture

@@ -150,6 +150,33 @@ def test_another_set_never_takes_the_name_of_one_that_is_there(home: Home, tmp_p
     assert len(home.select("set").project_ids) == 1
 
 
+def test_questions_keep_their_name_to_the_memory_that_they_were_asked_of(
+    home: Home, memory: Path, tmp_path: Path
+) -> None:
+    path, second = tmp_path / "mine.jsonl", tmp_path / "second"
+    shutil.copytree(memory, second)
+    evidence = [{"resource_id": "decisions/queue.md"}]
+    path.write_text(lines([{"id": "a", "text": "queue", "evidence": evidence}]), encoding="utf-8")
+    first = home.import_set(SetFormat.QUESTIONS, path, memory=memory)
+
+    with pytest.raises(InputError, match="--name"):
+        home.import_set(SetFormat.QUESTIONS, path, memory=second)
+
+    assert home.import_set(SetFormat.QUESTIONS, path, memory=memory) == first
+    assert home.import_set(SetFormat.QUESTIONS, path, memory=second, name="second").roots == (str(second),)
+    assert read_set(home.folder, "mine") == first
+
+
+def test_a_set_or_a_scope_may_be_called_as_a_file_of_ours(home: Home, tmp_path: Path) -> None:
+    documents = [{**one, "scope": "set.json"} for one in DOCUMENTS]
+    queries = [{**one, "scope": "set.json"} for one in QUERIES]
+    folder = beir_set(tmp_path / "set", documents, queries)
+
+    imported = home.import_set(SetFormat.BEIR, folder, name="import.lock")
+
+    assert (len(imported.cases), read_set(home.folder, "import.lock")) == (3, imported)
+
+
 @pytest.mark.parametrize("name", ["../x", "", "A", "x" * 65, ".hidden", "a/b"])
 def test_a_name_that_is_none_is_refused(home: Home, tmp_path: Path, name: str) -> None:
     folder = beir_set(tmp_path / "set")

@@ -52,11 +52,11 @@ def import_set(
     if (memory is None) is (form is SetFormat.QUESTIONS):
         raise InputError("invalid_argument", "Name the memory that questions are about; other sets bring their own.")
     busy = NotReady("writer_busy", "Another process imports a set into this home; wait for it.")
-    with exclusive(home.folder / "sets" / "import.lock", busy):
+    with exclusive(home.folder / "import.lock", busy):
         if form is SetFormat.FIXTURE:
             return import_fixture(home, path, name, progress)
         parsed = _read(form, path)
-        name = free_name(home.folder, name or _name_of(parsed.name), parsed.digest)
+        name = free_name(home.folder, name or _name_of(parsed.name), parsed.digest, memory)
         return _Import(home, parsed, name, memory, progress).run()
 
 

@@ -12,17 +12,21 @@ from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
-from workbench.core.candidate import EXCERPT_CHARS
+from workbench.core.activation import ActivationRequest
+from workbench.core.candidate import EXCERPT_CHARS, Disposition
 from workbench.core.case import Evidence
 from workbench.core.errors import InputError
-from workbench.core.fixture import FIXTURE_FORMAT, FIXTURE_VERSION, Fixture, FixtureCase, Manifest, ManifestResource
+from workbench.core.fixture import FIXTURE_FORMAT, FIXTURE_VERSION, Fixture, FixtureCase, ManifestResource, SourceRun
 from workbench.core.hashing import digest, sha256_hex
+from workbench.core.limits import LIMIT_FIELDS, resolve_limits
 from workbench.core.text import is_valid_unicode, one_line
 from workbench.markdown.errors import UnreadableSource
 from workbench.markdown.frozen import cut_frozen
+from workbench.retrieval.query import normal_query
 from workbench.storage.corpus_table import frozen_body
 
 _WIDEST = 1 << 63
+_DEEPEST = 64
 _SHOWN = 3
 
 
@@ -30,7 +34,7 @@ def read_fixture(data: bytes) -> Fixture:
     """The fixture that these bytes are.
 
     Raises: `InputError("fixture_invalid")` with every finding as detail. What the schema does not admit is looked at
-    no further; of a newer version only that is said.
+    no further; of a newer version, or of a value that is nested too deep, only that is said.
     """
     document = _document(data)
     version = document.get("version")
@@ -59,7 +63,7 @@ def invalid(findings: Iterable[str]) -> InputError:
 
 def _document(data: bytes) -> dict[str, Any]:
     try:
-        document = json.loads(data.decode("utf-8"), parse_constant=_refuse)
+        document = json.loads(data.decode("utf-8"), parse_constant=_refuse, object_pairs_hook=_distinct)
     except UnicodeDecodeError as error:
         raise invalid([f"byte {error.start}: not UTF-8"]) from error
     except (ValueError, RecursionError) as error:
@@ -73,15 +77,26 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number")
 
 
-def _unstorable(place: str, value: Any) -> Iterator[str]:
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose keys all stand once: of two, every reader would choose for itself."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise ValueError(f"the key {twice[:80]!r} stands twice in one object")
+    return found
+
+
+def _unstorable(place: str, value: Any, depth: int = 0) -> Iterator[str]:
     """Numbers and texts that the store could not hold, wherever they stand."""
+    if depth > _DEEPEST:
+        raise invalid([f"{place[:200]}: nested deeper than {_DEEPEST} levels"])
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _unstorable(place, key)
-            yield from _unstorable(f"{place}.{key}" if place else key, inner)
+            yield from _unstorable(f"{place}.{key}" if place else key, inner, depth + 1)
     elif isinstance(value, list):
         for number, inner in enumerate(value):
-            yield from _unstorable(f"{place}[{number}]", inner)
+            yield from _unstorable(f"{place}[{number}]", inner, depth + 1)
     elif isinstance(value, str) and not is_valid_unicode(value):
         yield f"{place}: half a character"
     elif isinstance(value, int) and not -_WIDEST <= value < _WIDEST:
@@ -139,23 +154,41 @@ def _case_findings(fixture: Fixture) -> Iterator[str]:
             yield f"{place}.case_id: {case.case_id} stands twice"
         if run_ids[case.run.run_id] > 1:
             yield f"{place}.run.run_id: {case.run.run_id} stands twice"
-        ranks = [candidate.final_rank for candidate in case.run.trace.candidates]
-        if ranks != list(range(1, len(ranks) + 1)):
-            yield f"{place}.run.trace.candidates: their final ranks do not count from 1"
+        yield from _trace_findings(f"{place}.run", case.run)
+        yield from _request_findings(f"{place}.run.request", case.run.request)
         if case.run.corpus >= len(fixture.corpora):
             yield f"{place}.run.corpus: there is no corpora[{case.run.corpus}]"
             continue
-        yield from _run_findings(place, case, fixture.corpora[case.run.corpus])
+        if case.run.index.miv != fixture.corpora[case.run.corpus].miv:
+            yield f"{place}.run.index.miv: not that of its corpus"
         yield from _evidence_findings(place, case, resources[case.run.corpus], fixture)
 
 
-def _run_findings(place: str, case: FixtureCase, corpus: Manifest) -> Iterator[str]:
-    if case.run.index.miv != corpus.miv:
-        yield f"{place}.run.index.miv: not that of its corpus"
-    if not case.run.request.request_key:
-        yield f"{place}.run.request.request_key: a recorded run has one"
-    if case.run.request.state is not None:
-        yield f"{place}.run.request.state: a recorded run has none"
+def _trace_findings(place: str, run: SourceRun) -> Iterator[str]:
+    candidates = run.trace.candidates
+    if [one.final_rank for one in candidates] != list(range(1, len(candidates) + 1)):
+        yield f"{place}.trace.candidates: their final ranks do not count from 1"
+    if len({one.unit_key for one in candidates}) < len(candidates):
+        yield f"{place}.trace.candidates: a unit stands twice"
+    selected = [one.unit_key for one in candidates if one.disposition is Disposition.SELECTED]
+    if [one.unit_key for one in run.fragments] != selected:
+        yield f"{place}.fragments: not the selected candidates in their order"
+
+
+def _request_findings(place: str, request: ActivationRequest) -> Iterator[str]:
+    """What would keep the request from being asked again, as a replay does."""
+    if not request.request_key:
+        yield f"{place}.request_key: a recorded run has one"
+    if request.state is not None:
+        yield f"{place}.state: a recorded run has none"
+    try:
+        normal_query(request.query, LIMIT_FIELDS["query_chars"].cap)
+    except InputError as error:
+        yield f"{place}.query: {error.message}"
+    try:
+        resolve_limits(request.limits)
+    except InputError as error:
+        yield f"{place}.limits: {error.message}"
 
 
 def _evidence_findings(

@@ -1,4 +1,5 @@
 """Brings a fixture into a home: what is there already stays as it is, what is new comes in whole, or nothing does.
+Bodies that were lost here come back with it.
 
 A project that lives in this home already keeps its history to itself: the imported one is then called
 `PROJECT@` and ten digits of the fixture's digest.
@@ -43,8 +44,7 @@ class FixtureImporter:
         if findings:
             raise invalid(findings)
         new = self._new(fixture, [case for case in fixture.cases if case.case_id not in here])
-        if new.cases:
-            self.store.add(new, at, progress)
+        self.store.add(new, at, progress)
         return tuple(dict.fromkeys(self.cases.get(case.case_id).project_id for case in fixture.cases))
 
     def _known(self, case_id: str) -> Case | None:
@@ -68,14 +68,11 @@ class FixtureImporter:
             yield f"the case {case.case_id} is here already with another source run"
 
     def _new(self, fixture: Fixture, cases: list[FixtureCase]) -> NewCases:
-        """The part of a fixture that these cases need, under the project ids of this home."""
+        """These cases with their corpora, under the project ids of this home, and all bodies."""
         places = {old: new for new, old in enumerate(dict.fromkeys(case.run.corpus for case in cases))}
-        corpora = [self._renamed(fixture.corpora[old], fixture.digest) for old in places]
         return NewCases(
-            bodies={
-                one.resource_hash: fixture.bodies[one.resource_hash] for corpus in corpora for one in corpus.resources
-            },
-            corpora=corpora,
+            bodies=fixture.bodies,
+            corpora=[self._renamed(fixture.corpora[old], fixture.digest) for old in places],
             cases=[
                 case.model_copy(
                     update={"run": case.run.model_copy(update={"corpus": places[case.run.corpus]})},

@@ -90,13 +90,14 @@ def read_set(home: Path, name: str) -> ImportedSet:
     return found
 
 
-def free_name(home: Path, name: str, digest: str) -> str:
-    """The name, when no set has it or the one that has it is this very set.
+def free_name(home: Path, name: str, digest: str, memory: Path | None = None) -> str:
+    """The name, when no set has it or the one that has it is this very set. memory: which questions are about.
 
     Raises: `InputError("invalid_argument")`; as `find_set`.
     """
     known = find_set(home, name)
-    if known is not None and known.digest != digest:
+    same_memory = known is None or memory is None or known.roots == (str(memory.expanduser().resolve()),)
+    if known is not None and (known.digest != digest or not same_memory):
         raise InputError("invalid_argument", f"Another set is called {name} here; choose a name with --name.")
     return name
 

@@ -17,6 +17,7 @@ from workbench.core.hashing import sha256_hex
 from workbench.core.progress import Progress, no_progress
 from workbench.core.text import clean_text
 from workbench.evaluation.importers.parsed import Document, Findings
+from workbench.evaluation.sets import RECORD
 from workbench.markdown.errors import UnreadableSource
 from workbench.markdown.front_matter import split_front_matter
 from workbench.storage.mirror import mirror_files
@@ -76,7 +77,7 @@ def folder_name(scope: str) -> str:
     """The folder of a scope: `all` for the whole set, its own name where that is safe, else a made one."""
     if not scope:
         return "all"
-    is_own = is_safe(scope) and "/" not in scope and scope == scope.lower() != "all"
+    is_own = is_safe(scope) and "/" not in scope and scope == scope.lower() and scope not in ("all", RECORD)
     return scope if is_own else f"scope-{sha256_hex(scope)[:16]}"
 
 
