@@ -42,7 +42,7 @@ class Target:
     @cached_property
     def before(self) -> str | None:
         """The digest of the file as it is on the disk."""
-        return None if self.place.held is None else sha256_hex(self.place.held)
+        return self.place.digest
 
     @cached_property
     def after(self) -> str:

@@ -11,7 +11,6 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from workbench.core.errors import InputError
-from workbench.core.hashing import sha256_hex
 from workbench.core.resource import Layer, Status
 from workbench.markdown.blocks import leaves_open
 from workbench.markdown.errors import UnreadableSource
@@ -62,7 +61,7 @@ def append_entry(gate: WriteGate, source_ref: str, text: str, by: By, *, title: 
             message = f"{source_ref} is of the layer {place.layer}; append to a log or reflection, or write a file."
             raise InputError("invalid_argument", message)
         content, _ = _with_section(gate, source_ref, place, text, title)
-        write = Write(source_ref, content, _digest(place.held))
+        write = Write(source_ref, content, place.digest)
         return gate.commit_mutation(tx_id, [write], actor=by.actor, reason=by.reason)
 
     return until_unmoved(append)
@@ -96,7 +95,7 @@ def supersede_by_text(
         place = place._replace(held=None)
     commit = gate.commit_mutation(
         by.transaction(),
-        [Write(ref, content, _digest(place.held))],
+        [Write(ref, content, place.digest)],
         {resource_id: StateChange(Status.SUPERSEDED, new_id)},
         actor=by.actor,
         reason=by.reason,
@@ -172,7 +171,3 @@ def _successor_ref(snapshot: MemorySnapshot, source_ref: str) -> str:
     while (ref := str(path.with_name(f"{stem}-{number}{path.suffix}"))) in snapshot.stamps:
         number += 1
     return ref
-
-
-def _digest(held: bytes | None) -> str | None:
-    return None if held is None else sha256_hex(held)

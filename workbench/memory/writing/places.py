@@ -8,6 +8,7 @@ import unicodedata
 from pathlib import Path
 from typing import NamedTuple
 
+from workbench.core.hashing import sha256_hex
 from workbench.core.resource import Layer
 from workbench.core.text import is_valid_unicode
 from workbench.markdown.errors import UnreadableSource
@@ -25,6 +26,11 @@ class Place(NamedTuple):
     path: str
     layer: Layer
     held: bytes | None
+
+    @property
+    def digest(self) -> str | None:
+        """sha256 of the bytes there now."""
+        return None if self.held is None else sha256_hex(self.held)
 
 
 class Misplaced(ValueError):
