@@ -134,6 +134,14 @@ def test_a_damaged_manifest_is_never_all_current(memory: Memory, raw: bytes) -> 
     assert (memory.root / ".memory/state.json").read_bytes() == raw
 
 
+def test_a_merge_that_nobody_resolved_is_said_to_be_one(memory: Memory) -> None:
+    merged = GOLDEN_BYTES.replace(b' "record_state_version": 2,\n', b"<<<<<<< ours\n=======\n>>>>>>> theirs\n", 1)
+    memory.write(".memory/state.json", merged)
+    with pytest.raises(StorageError, match="a merge left its marks in it") as refused:
+        read_manifest(memory.root)
+    assert refused.value.code == "state_damaged"
+
+
 @pytest.mark.parametrize("make_it_unreadable", ["folder", "dangling link"])
 def test_a_manifest_that_is_no_file_is_damaged(memory: Memory, make_it_unreadable: str) -> None:
     path = memory.root / ".memory" / "state.json"

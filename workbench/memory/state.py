@@ -83,7 +83,8 @@ def parse_manifest(raw: bytes) -> StateManifest:
     try:
         return manifest_of(json.loads(raw.decode("utf-8"), object_pairs_hook=_each_once))
     except (ValueError, RecursionError) as error:
-        raise ManifestDamaged(str(error)) from error
+        is_merge = any(line.startswith(b"<<<<<<< ") for line in raw.splitlines())
+        raise ManifestDamaged("a merge left its marks in it" if is_merge else str(error)) from error
 
 
 def manifest_of(document: Any) -> StateManifest:
