@@ -63,9 +63,9 @@ class StandIn:
             self._real.encode_passages([self._real.fit_passage("", (), text) for text in inputs], deadline)
         return self.vectors(inputs)
 
-    def encode_query(self, query: str) -> FLOATS:
+    def encode_query(self, query: str, deadline: Deadline | None = None) -> FLOATS:
         if self._paying:
-            self._real.encode_query(query)
+            self._real.encode_query(query, deadline)
         vector: FLOATS = self.vectors([query])[0]
         return vector
 

@@ -118,3 +118,5 @@ def test_a_cold_model_can_be_asked_by_several_threads(fresh: Callable[[], Embedd
 def test_a_passed_deadline_stops_the_work(embedder: Embedder) -> None:
     with pytest.raises(DeadlinePassed):
         embedder.encode_passages(fitted(embedder), Deadline.after_ms(0))
+    with pytest.raises(DeadlinePassed):
+        embedder.encode_query("the sky", Deadline.after_ms(0))

@@ -10,8 +10,8 @@ import pytest
 
 from workbench.core.deadline import Deadline, DeadlinePassed
 from workbench.models.cross_encoder import foreign_share
-from workbench.models.open import open_reranker
-from workbench.models.runtime import load_text_model
+from workbench.models.open import open_embedder, open_reranker
+from workbench.models.runtime import load_text_model, stoppable
 
 
 @pytest.mark.parametrize(
@@ -65,16 +65,35 @@ def test_cancelling_stops_a_pair_in_the_middle_and_spoils_nothing(
 
 
 @pytest.mark.model
-def test_a_model_run_that_was_cancelled_already_computes_nothing(
-    installed_model: Callable[[str], Path], models_folder: Path
-) -> None:
+def test_a_model_run_that_was_cancelled_already_computes_nothing(installed_model: Callable[[str], Path]) -> None:
     model = load_text_model(installed_model("minilm-l12-ce"))
     deadline = Deadline.after_ms(600_000)
-    expected = model.run([101, 102], deadline=deadline)
+    with stoppable(deadline) as options:
+        expected = model.run(options, [101, 102])
     deadline.cancel()
+    with pytest.raises(DeadlinePassed), stoppable(deadline) as options:
+        model.run(options, [101, 102])
+    with stoppable(None) as options:
+        assert model.run(options, [101, 102]) == pytest.approx(expected)
+
+
+@pytest.mark.model
+@pytest.mark.field(107)
+def test_time_that_runs_out_within_a_text_is_noticed_there(
+    installed_model: Callable[[str], Path], models_folder: Path
+) -> None:
+    """One text of 512 tokens takes much longer than these milliseconds."""
+    text = "the sky is blue over the harbour " * 80
+    installed_model("minilm-l12-ce")
+    installed_model("e5-small")
+    reranker, embedder = open_reranker("minilm-l12-ce", models_folder, 1), open_embedder("e5-small", models_folder, 1)
+    scores, vector = reranker.score("sky", [text], Deadline.after_ms(600_000)), embedder.encode_query(text)
     with pytest.raises(DeadlinePassed):
-        model.run([101, 102], deadline=deadline)
-    assert model.run([101, 102]) == pytest.approx(expected)
+        reranker.score("sky", [text], Deadline.after_ms(10))
+    with pytest.raises(DeadlinePassed):
+        embedder.encode_query(text, Deadline.after_ms(10))
+    assert reranker.score("sky", [text], Deadline.after_ms(600_000)) == scores
+    assert (embedder.encode_query(text) == vector).all()
 
 
 @pytest.mark.model

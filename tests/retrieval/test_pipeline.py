@@ -371,7 +371,7 @@ def test_a_deadline_within_recall_answers_with_what_was_found(world: Make) -> No
     class Dawdling(FakeEmbedder):
         """Uses up the time kept for recall."""
 
-        def encode_query(self, query: str) -> Vectors:
+        def encode_query(self, query: str, deadline: Deadline | None = None) -> Vectors:
             clock.now = 9.95
             return super().encode_query(query)
 

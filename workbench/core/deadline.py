@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import Event
+from threading import TIMEOUT_MAX, Event, Timer
 
 Clock = Callable[[], float]
 
@@ -51,11 +51,15 @@ class Deadline:
 
     @contextmanager
     def stopping(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Call `stop`, from the thread that cancels, once the caller cancels while the block runs or before it."""
+        """Call `stop`, from another thread, once no time is left or the caller cancels, before the block ends."""
+        timer = Timer(min(self.remaining_ms() / 1000, TIMEOUT_MAX), stop)
+        timer.daemon = True
+        timer.start()
         self._stops.append(stop)
         try:
-            if self.cancelled.is_set():
+            if self.passed:
                 stop()
             yield
         finally:
             self._stops.remove(stop)
+            timer.cancel()

@@ -49,5 +49,5 @@ class BorrowingEmbedder:
             vectors[missing] = self._embedder.encode_passages([inputs[place] for place in missing], deadline)
         return vectors
 
-    def encode_query(self, query: str) -> Vectors:
-        return self._embedder.encode_query(query)
+    def encode_query(self, query: str, deadline: Deadline | None = None) -> Vectors:
+        return self._embedder.encode_query(query, deadline)

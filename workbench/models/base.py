@@ -66,11 +66,14 @@ class Embedder(Protocol):
     def encode_passages(self, inputs: Sequence[str], deadline: Deadline | None = None) -> Vectors:
         """float32 (len(inputs), dimension), L2-normalised, in the order given; `inputs` come from `fit_passage`.
 
-        Raises: `DeadlinePassed` when the deadline comes between two batches; `ModelError` when the model fails.
+        Raises: `DeadlinePassed` when the deadline comes first; `ModelError` when the model fails.
         """
 
-    def encode_query(self, query: str) -> Vectors:
-        """float32 (dimension,), L2-normalised. A query longer than the model's limit is cut at its end."""
+    def encode_query(self, query: str, deadline: Deadline | None = None) -> Vectors:
+        """float32 (dimension,), L2-normalised. A query longer than the model's limit is cut at its end.
+
+        Raises: as `encode_passages`.
+        """
 
 
 class Reranker(Protocol):
@@ -92,5 +95,5 @@ class Reranker(Protocol):
     def score(self, query: str, texts: Sequence[str], deadline: Deadline) -> list[float]:
         """One score per text, in the order given, greater is better; of no meaning beside another model's scores.
 
-        All or nothing: a deadline that comes between two texts raises `DeadlinePassed`, never a partial list.
+        All or nothing: a deadline that comes first raises `DeadlinePassed`, never a partial list.
         """

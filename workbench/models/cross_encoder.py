@@ -5,13 +5,14 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from workbench.core.deadline import Deadline
 from workbench.models.base import EngineIdentity, LoadState
 from workbench.models.batching import one_by_one
 from workbench.models.card import ModelCard
 from workbench.models.loading import Loader, translating
-from workbench.models.runtime import DEFAULT_LIMIT, TextModel, load_text_model
+from workbench.models.runtime import DEFAULT_LIMIT, TextModel, load_text_model, stoppable
 
 FOREIGN_SHARE = 0.2
 """Share of letters outside the Latin script from which a text counts as another language."""
@@ -47,11 +48,11 @@ class CrossEncoderReranker:
     def score(self, query: str, texts: Sequence[str], deadline: Deadline) -> list[float]:
         deadline.check()
         self.load()
-        with translating(self._card.name, "score"):
+        with translating(self._card.name, "score"), stoppable(deadline) as options:
             first, last = self._frame(query)
 
             def logit(text: str) -> float:
-                return self._logit(first, last, text, deadline)
+                return self._logit(options, first, last, text)
 
             return one_by_one(texts, logit, self._threads, deadline)
 
@@ -60,12 +61,12 @@ class CrossEncoderReranker:
         start, *asked, end = self._model.get().ids(query[:CANDIDATE_CHARS])
         return [start, *asked[:QUERY_TOKENS], end], end
 
-    def _logit(self, first: list[int], last: int, text: str, deadline: Deadline) -> float:
+    def _logit(self, options: Any, first: list[int], last: int, text: str) -> float:
         """The end of a text that is too long goes; the query keeps its place."""
         model = self._model.get()
         read = model.ids(text[:CANDIDATE_CHARS])[1:-1][: self._limit - len(first) - 1]
         types = [0] * len(first) + [1] * (len(read) + 1)
-        return float(model.run([*first, *read, last], types, deadline)[0])
+        return float(model.run(options, [*first, *read, last], types)[0])
 
 
 def foreign_share(text: str) -> float:

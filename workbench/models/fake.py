@@ -63,8 +63,10 @@ class FakeEmbedder:
             vectors[row] = self._vector(text.removeprefix(PASSAGE_PREFIX))
         return vectors
 
-    def encode_query(self, query: str) -> Vectors:
+    def encode_query(self, query: str, deadline: Deadline | None = None) -> Vectors:
         self.load()
+        if deadline is not None:
+            deadline.check()
         self._serve()
         self.queries.append(query)
         return self._vector(query)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from workbench.models.batching import one_by_one, unit_vectors
 from workbench.models.card import ModelCard
 from workbench.models.loading import Loader, translating
 from workbench.models.passage import PassageRule
-from workbench.models.runtime import DEFAULT_LIMIT, TextModel, load_text_model
+from workbench.models.runtime import DEFAULT_LIMIT, TextModel, load_text_model, stoppable
 
 SPECIAL_TOKENS = 2
 """The start and the end that every BERT tokenizer puts around one text."""
@@ -45,20 +46,20 @@ class OnnxEmbedder:
 
     def encode_passages(self, inputs: Sequence[str], deadline: Deadline | None = None) -> Vectors:
         self.load()
-        with translating(self._card.name, "encode"):
-            vectors = one_by_one(inputs, lambda text: self._encode(text, deadline), self._threads, deadline)
+        with translating(self._card.name, "encode"), stoppable(deadline) as options:
+            vectors = one_by_one(inputs, lambda text: self._encode(options, text), self._threads, deadline)
         return np.array(vectors, dtype=np.float32).reshape(len(inputs), self._card.dimension)
 
-    def encode_query(self, query: str) -> Vectors:
+    def encode_query(self, query: str, deadline: Deadline | None = None) -> Vectors:
         self.load()
-        with translating(self._card.name, "encode"):
-            return self._encode(self._card.query_prefix + query)
+        with translating(self._card.name, "encode"), stoppable(deadline) as options:
+            return self._encode(options, self._card.query_prefix + query)
 
-    def _encode(self, text: str, deadline: Deadline | None = None) -> Vectors:
+    def _encode(self, options: Any, text: str) -> Vectors:
         """A text that is too long loses its end, but keeps the token that closes it."""
         model = self._model.get()
         ids = model.ids(text)
         if len(ids) > self._limit:
             ids = [*ids[: self._limit - 1], ids[-1]]
-        hidden = model.run(ids, deadline=deadline)
+        hidden = model.run(options, ids)
         return unit_vectors(hidden[0] if self._card.pooling == "cls" else hidden.mean(axis=0), self._card.name)

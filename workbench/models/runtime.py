@@ -6,8 +6,9 @@ its neighbours; and on a processor, batches and threads inside a call buy no spe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,33 +40,36 @@ class TextModel:
         spans: list[tuple[int, int]] = self.tokenizer.encode(text, add_special_tokens=False).offsets
         return spans
 
-    def run(
-        self, ids: Sequence[int], types: Sequence[int] | None = None, deadline: Deadline | None = None
-    ) -> npt.NDArray[np.float32]:
+    def run(self, options: Any, ids: Sequence[int], types: Sequence[int] | None = None) -> npt.NDArray[np.float32]:
         """The model's first output for one row of tokens; token types are zeros where not given.
 
-        Raises: `DeadlinePassed` soon after the caller cancels, in the middle of a text too.
+        options: what `stoppable` gives.
         """
         row = np.array([ids], dtype=np.int64)
         kinds = np.zeros_like(row) if types is None else np.array([types], dtype=np.int64)
         feed = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": kinds}
-        output: npt.NDArray[np.float32] = self._outputs({name: feed[name] for name in self.inputs}, deadline)[0][0]
+        given = {name: feed[name] for name in self.inputs}
+        output: npt.NDArray[np.float32] = self.session.run(None, given, options)[0][0]
         return output
 
-    def _outputs(self, feed: dict[str, Any], deadline: Deadline | None) -> Any:
-        if deadline is None:
-            return self.session.run(None, feed)
-        from onnxruntime import RunOptions
 
-        options = RunOptions()
-        try:
-            with deadline.stopping(lambda: setattr(options, "terminate", True)):
-                return self.session.run(None, feed, options)
-        except Exception as error:
-            # A run that was told to terminate fails in a way of its own, for which there is no class.
-            if deadline.cancelled.is_set():
-                raise DeadlinePassed from error
-            raise
+@contextmanager
+def stoppable(deadline: Deadline | None) -> Iterator[Any]:
+    """Options for the model runs of one call, on any of its threads: they end in the middle of a text when time is up.
+
+    Raises: `DeadlinePassed` soon after the deadline came or the caller cancelled.
+    """
+    from onnxruntime import RunOptions
+
+    options = RunOptions()
+    try:
+        with deadline.stopping(lambda: setattr(options, "terminate", True)) if deadline else nullcontext():
+            yield options
+    except Exception as error:
+        # A run that was told to terminate fails in a way of its own, for which there is no class.
+        if options.terminate:
+            raise DeadlinePassed from error
+        raise
 
 
 def load_text_model(folder: Path) -> TextModel:

@@ -60,9 +60,10 @@ class SentenceTransformerEmbedder:
         with translating(self._folder.name, "encode"):
             return in_batches(inputs, self.identity.dimension, self._encode, deadline)
 
-    def encode_query(self, query: str) -> Vectors:
+    def encode_query(self, query: str, deadline: Deadline | None = None) -> Vectors:
         with translating(self._folder.name, "encode"):
-            vector: Vectors = self._encode([self._prompt("query") + query])[0]
+            text = self._prompt("query") + query
+            vector: Vectors = in_batches([text], self.identity.dimension, self._encode, deadline)[0]
         return vector
 
     def _prompt(self, *names: str) -> str:

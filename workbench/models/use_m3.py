@@ -51,9 +51,11 @@ class UseM3Embedder:
         with translating(self._card.name, "encode"):
             return in_batches(inputs, self._card.dimension, self._encode, deadline)
 
-    def encode_query(self, query: str) -> Vectors:
+    def encode_query(self, query: str, deadline: Deadline | None = None) -> Vectors:
         with translating(self._card.name, "encode"):
-            vector: Vectors = self._encode([self._card.query_prefix + query])[0]
+            vector: Vectors = in_batches(
+                [self._card.query_prefix + query], self._card.dimension, self._encode, deadline
+            )[0]
         return vector
 
     def _encode(self, texts: list[str]) -> Vectors:

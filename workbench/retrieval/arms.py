@@ -105,7 +105,7 @@ def encode_query(
 ) -> Vectors:
     """The query's vector in the revision's own vector space.
 
-    Raises: `PartOff` when there is no such vector, `ModelError` when the model fails.
+    Raises: `PartOff` when there is no such vector, `DeadlinePassed`, `ModelError` when the model fails.
     """
     if embedder is None:
         raise PartOff(Degraded.DENSE_UNAVAILABLE, "no embedding engine; identity and lexical recall served")
@@ -114,7 +114,7 @@ def encode_query(
         raise PartOff(Degraded.DENSE_NOT_READY, detail)
     if not is_ready(embedder, deadline, patient=patient):
         raise PartOff(Degraded.MODEL_PREPARING, f"{embedder.identity.name} is loading; lexical recall served")
-    vector = embedder.encode_query(query)
+    vector = embedder.encode_query(query, deadline)
     if vector.shape != (revision.dimension,) or not np.isfinite(vector).all():
         detail = (
             f"{embedder.identity.name} gave no usable vector of {revision.dimension} numbers; lexical recall served"
