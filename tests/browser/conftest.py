@@ -1,4 +1,7 @@
-"""One JupyterLab and one Chromium for the browser tests of a worker; without Chromium they are skipped, visibly."""
+"""One JupyterLab and one Chromium for each file of browser tests; without Chromium they are skipped, visibly.
+
+Not for the whole session: while Playwright is open, an event loop runs in which no other test can start its own.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from playwright.sync_api import BrowserContext, Page
 from tests.browser.lab import Lab, browser, chromium_path, running_lab
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """A JupyterLab with nothing of the person who runs the tests."""
     if chromium_path() is None:
@@ -19,7 +22,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def context(lab: Lab) -> Iterator[BrowserContext]:
     """What the pages of all tests share: a cache, and no more."""
     with browser() as launched:
