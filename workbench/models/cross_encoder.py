@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.deadline import Deadline
-from workbench.models.base import EngineIdentity, LoadState
 from workbench.models.batching import one_by_one
 from workbench.models.card import ModelCard
-from workbench.models.loading import Loader, translating
+from workbench.models.installed import InstalledModel
+from workbench.models.loading import translating
 from workbench.models.runtime import DEFAULT_LIMIT, TextModel, load_text_model, stoppable
 
 FOREIGN_SHARE = 0.2
@@ -22,25 +22,12 @@ QUERY_TOKENS = 128
 """Tokens of the query that one pair may hold, so that every candidate keeps the greater part of the room."""
 
 
-class CrossEncoderReranker:
+class CrossEncoderReranker(InstalledModel[TextModel]):
     """Scores are the model's logits: unbounded, and the same for the same pair whatever it is scored with."""
 
     def __init__(self, card: ModelCard, folder: Path, threads: int) -> None:
-        self._card, self._threads = card, threads
-        self._identity = card.identity
-        self._limit = card.max_tokens or DEFAULT_LIMIT
-        self._model: Loader[TextModel] = Loader(card.name, lambda: load_text_model(folder))
-
-    @property
-    def identity(self) -> EngineIdentity:
-        return self._identity
-
-    @property
-    def state(self) -> LoadState:
-        return self._model.state
-
-    def load(self) -> None:
-        self._model.get()
+        super().__init__(card, lambda: load_text_model(folder))
+        self._threads, self._limit = threads, card.max_tokens or DEFAULT_LIMIT
 
     def supports(self, text: str) -> bool:
         return foreign_share(text) < FOREIGN_SHARE

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from workbench.core.deadline import Deadline
-from workbench.models.base import EngineIdentity, LoadState, Vectors
+from workbench.models.base import Vectors
 from workbench.models.batching import one_by_one, unit_vectors
 from workbench.models.card import ModelCard
-from workbench.models.loading import Loader, translating
+from workbench.models.installed import InstalledModel
+from workbench.models.loading import translating
 from workbench.models.passage import PassageRule
 from workbench.models.runtime import DEFAULT_LIMIT, TextModel, load_text_model, stoppable
 
@@ -20,25 +21,12 @@ SPECIAL_TOKENS = 2
 """The start and the end that every BERT tokenizer puts around one text."""
 
 
-class OnnxEmbedder:
+class OnnxEmbedder(InstalledModel[TextModel]):
     """Mean or CLS pooling over the last hidden state, then length 1. The same text always gets the same vector."""
 
     def __init__(self, card: ModelCard, folder: Path, threads: int) -> None:
-        self._card, self._threads = card, threads
-        self._identity = card.identity
-        self._limit = card.max_tokens or DEFAULT_LIMIT
-        self._model: Loader[TextModel] = Loader(card.name, lambda: load_text_model(folder))
-
-    @property
-    def identity(self) -> EngineIdentity:
-        return self._identity
-
-    @property
-    def state(self) -> LoadState:
-        return self._model.state
-
-    def load(self) -> None:
-        self._model.get()
+        super().__init__(card, lambda: load_text_model(folder))
+        self._threads, self._limit = threads, card.max_tokens or DEFAULT_LIMIT
 
     def fit_passage(self, path: str, heading_path: Sequence[str], text: str) -> str:
         rule = PassageRule(self._card.passage_prefix, self._model.get().spans, self._limit - SPECIAL_TOKENS)

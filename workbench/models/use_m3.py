@@ -15,34 +15,22 @@ from typing import Any
 
 from workbench.core.deadline import Deadline
 from workbench.core.hashing import sha256_hex
-from workbench.models.base import EngineIdentity, LoadState, Vectors
+from workbench.models.base import Vectors
 from workbench.models.batching import in_batches, unit_vectors
 from workbench.models.card import ModelCard
-from workbench.models.loading import Loader, translating
+from workbench.models.installed import InstalledModel
+from workbench.models.loading import translating
 from workbench.models.passage import PassageRule
 
 _import_lock = Lock()
 
 
-class UseM3Embedder:
+class UseM3Embedder(InstalledModel[Any]):
     """The model reads a text of any length, so an encoder input is never cut."""
 
     def __init__(self, card: ModelCard, folder: Path) -> None:
-        self._card = card
-        self._identity = card.identity
+        super().__init__(card, lambda: _load(folder))
         self._rule = PassageRule(card.passage_prefix, lambda _: [], card.max_tokens)
-        self._model: Loader[Any] = Loader(card.name, lambda: _load(folder))
-
-    @property
-    def identity(self) -> EngineIdentity:
-        return self._identity
-
-    @property
-    def state(self) -> LoadState:
-        return self._model.state
-
-    def load(self) -> None:
-        self._model.get()
 
     def fit_passage(self, path: str, heading_path: Sequence[str], text: str) -> str:
         return self._rule.fit(path, heading_path, text)
