@@ -27,6 +27,11 @@ def world(tmp_path: Path) -> World:
     return world
 
 
+def entries_of(world: World, ref: str) -> list[str]:
+    """The bodies of the entries of a source."""
+    return [resource.body for resource, _ in world.capture().read(ref)]
+
+
 def test_an_appended_text_is_a_dated_section_in_the_line_ends_of_its_file(world: World) -> None:
     entries.append_entry(world.gate(), LOG, "Rolled back.\n", BY, title="Rollback")
     assert world.read(LOG).endswith("It worked.\n\n## 2026-11-02 Rollback\n\nRolled back.\n")
@@ -40,7 +45,7 @@ def test_an_appended_text_is_a_dated_section_in_the_line_ends_of_its_file(world:
         (world.root / "log/windows.md").read_bytes().endswith(b"More.\r\n\r\n## Three\r\n\r\nFrom a Windows shell.\r\n")
     )
     assert world.read(LOG).endswith("back.\n\n## Three\n\nFrom a Windows shell.\n")
-    entries.append_entry(world.gate(), "reflection/new.md", "First.", BY)
+    entries.append_entry(world.gate(), "reflection/new.md", "\ufeffFirst.", BY)
     assert world.read("reflection/new.md") == "## 2026-11-02\n\nFirst.\n"
 
 
@@ -57,6 +62,55 @@ def test_an_entry_that_would_swallow_the_next_one_is_not_appended(world: World, 
     before = world.read(LOG)
     with pytest.raises(InputError, match="leaves a code fence or a comment open"):
         entries.append_entry(world.gate(), LOG, open_end, BY)
+    assert world.read(LOG) == before
+
+
+@pytest.mark.parametrize("blank", [b"   ", b"\t", b"\n    ", b"\r\n\t"])
+def test_a_file_of_white_space_takes_its_first_entry(world: World, blank: bytes) -> None:
+    (world.root / LOG).write_bytes(blank)
+    entries.append_entry(world.gate(), LOG, "First.", BY)
+    assert (world.root / LOG).read_bytes().startswith(blank)
+    assert entries_of(world, LOG) == ["## 2026-11-02\n\nFirst."]
+
+
+@pytest.mark.parametrize("text", ["  ## Rollback\n\nDone.", "Rollback\n---\n\nDone.", "##\tRollback\n\nDone."])
+def test_a_section_in_any_form_of_heading_gets_no_second_one(world: World, text: str) -> None:
+    before = entries_of(world, LOG)
+    entries.append_entry(world.gate(), LOG, text, BY)
+    assert entries_of(world, LOG) == [*before, text]
+
+
+def test_a_text_of_nothing_but_a_link_definition_is_an_entry(world: World) -> None:
+    before = entries_of(world, LOG)
+    entries.append_entry(world.gate(), LOG, "[runbook]: /runbook.md", BY)
+    assert entries_of(world, LOG) == [*before, "## 2026-11-02\n\n[runbook]: /runbook.md"]
+
+
+def test_an_anchor_that_touches_no_heading_stands_in_the_dated_entry(world: World) -> None:
+    before = entries_of(world, LOG)
+    entries.append_entry(world.gate(), LOG, "<!-- memory:rollback -->\n\nDone.", BY)
+    assert entries_of(world, LOG) == [*before, "## 2026-11-02\n\n<!-- memory:rollback -->\n\nDone."]
+    assert "rollback" in world.told()["states"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("# Rollback\n\nDone.", "level-1 heading"),
+        ("Done.\n\nWhy\n===\n\nIt broke.", "level-1 heading"),
+        ("---\nid: rollback\n---\nDone.", "Front matter"),
+        ("+++\nid = 'rollback'\n+++\n\n## Rollback\n\nDone.", "Front matter"),
+        ("\u00a0\n", "blank"),
+        ("", "blank"),
+        ("Done. \ud83d", "half a character"),
+        ("Done.\0", "nul"),
+    ],
+)
+def test_a_text_that_would_be_another_thing_in_a_log_is_not_appended(world: World, text: str, why: str) -> None:
+    before = world.read(LOG)
+    with pytest.raises(InputError, match=why) as error:
+        entries.append_entry(world.gate(), LOG, text, BY)
+    assert error.value.code == "invalid_argument"
     assert world.read(LOG) == before
 
 
@@ -87,6 +141,13 @@ def test_an_entry_of_a_log_is_superseded_in_that_log(world: World) -> None:
     _, new_id = entries.supersede_by_text(world.gate(), old, "It had worked after all.", BY, title="Deploy")
     assert new_id == f"{LOG}#2026-11-02 Deploy~2"
     assert world.told()["states"][old] == (Status.SUPERSEDED, new_id)
+
+
+def test_what_takes_the_place_of_an_entry_is_one_entry(world: World) -> None:
+    before = world.read(LOG)
+    with pytest.raises(InputError, match="2 entries"):
+        entries.supersede_by_text(world.gate(), f"{LOG}#2026-11-02 Deploy", "## One\n\nA.\n\n## Two\n\nB.", BY)
+    assert world.read(LOG) == before
 
 
 def test_a_card_is_not_superseded_past_its_page(world: World) -> None:

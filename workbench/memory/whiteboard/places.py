@@ -56,8 +56,8 @@ def appended(page: bytes | None, text: bytes, opening: str = "") -> bytes:
     before = f"{opening}\n".encode() if page is None else page
     line_end = line_end_of(before)
     text = text.replace(b"\r\n", b"\n").replace(b"\n", line_end)
-    gap = b"" if not before.strip() else line_end if before.endswith(b"\n") else 2 * line_end
-    return before + gap + text + line_end
+    ended = before if not before or before.endswith(b"\n") else before + line_end
+    return ended + (line_end if before.strip() else b"") + text + line_end
 
 
 def line_end_of(raw: bytes) -> bytes:

@@ -12,20 +12,14 @@ from typing import NamedTuple
 
 from workbench.core.errors import InputError
 from workbench.core.resource import Layer, Status
-from workbench.markdown.blocks import leaves_open
-from workbench.markdown.errors import UnreadableSource
-from workbench.markdown.source import Entry, parse_source
 from workbench.memory.layout import load_layout
 from workbench.memory.view import MemorySnapshot
 from workbench.memory.whiteboard.contract import Actor
-from workbench.memory.whiteboard.places import appended
 from workbench.memory.writing.again import until_unmoved
 from workbench.memory.writing.gate import WriteGate
 from workbench.memory.writing.places import Misplaced, Place, find_place
+from workbench.memory.writing.sections import SECTIONED, encoded, entries_in, id_of, with_section
 from workbench.memory.writing.values import Commit, StateChange, Write
-
-_SECTIONED = (Layer.LOG, Layer.REFLECTION)
-_OPENS_SECTION = re.compile(r"(?:[^\S\n]*\n)*(?:<!--\s*memory:.*?-->\s*\n)?##\s")
 
 
 class By(NamedTuple):
@@ -43,25 +37,24 @@ class By(NamedTuple):
 def write_source(gate: WriteGate, source_ref: str, text: str, expected_digest: str | None, by: By) -> Commit:
     """A source with this text. expected_digest: of the file as it was read; None for a new one. Raises: as the gate."""
     return gate.commit_mutation(
-        by.transaction(), [Write(source_ref, text.encode(), expected_digest)], actor=by.actor, reason=by.reason
+        by.transaction(), [Write(source_ref, encoded(text), expected_digest)], actor=by.actor, reason=by.reason
     )
 
 
 def append_entry(gate: WriteGate, source_ref: str, text: str, by: By, *, title: str = "") -> Commit:
     """A new section at the end of a log or reflection, made where it is missing. Appenders lose nothing to each other.
 
-    A text without a level-2 heading gets one of today's date and the title. Raises: as the gate; `invalid_argument`
-    for other layers, and where the file or the text ends inside a code fence or comment.
+    A text that does not begin with a level-2 heading gets one of today's date and the title. Raises: as the gate;
+    `invalid_argument` for other layers, for a text that is no section, and where the file ends inside a code fence.
     """
     tx_id = by.transaction()
 
     def append() -> Commit:
         place = _place(gate, source_ref)
-        if place.layer not in _SECTIONED:
+        if place.layer not in SECTIONED:
             message = f"{source_ref} is of the layer {place.layer}; append to a log or reflection, or write a file."
             raise InputError("invalid_argument", message)
-        content, _ = _with_section(gate, source_ref, place, text, title)
-        write = Write(source_ref, content, place.digest)
+        write = Write(source_ref, with_section(source_ref, place, text, title, gate.today()).content, place.digest)
         return gate.commit_mutation(tx_id, [write], actor=by.actor, reason=by.reason)
 
     return until_unmoved(append)
@@ -88,11 +81,14 @@ def supersede_by_text(
     place = _place(gate, ref)
     if place.layer is Layer.WHITEBOARD:
         raise InputError("invalid_argument", f"{ref} is a whiteboard page; rename the card there instead.")
-    if place.layer in _SECTIONED:
-        content, new_id = _with_section(gate, ref, place, text, title)
+    if place.layer in SECTIONED:
+        content, ids = with_section(ref, place, text, title, gate.today())
     else:
-        content, new_id = text.encode(), _id_of(_entries(ref, place.layer, text.encode())[0])
-        place = place._replace(held=None)
+        content, place = encoded(text), place._replace(held=None)
+        ids = tuple(map(id_of, entries_in(ref, place.layer, content)))
+    if len(ids) > 1:
+        raise InputError("invalid_argument", f"The text is {len(ids)} entries; one takes the place of {resource_id}.")
+    (new_id,) = ids
     commit = gate.commit_mutation(
         by.transaction(),
         [Write(ref, content, place.digest)],
@@ -127,43 +123,9 @@ def _place(gate: WriteGate, source_ref: str) -> Place:
         raise InputError("invalid_argument", message, detail=[f"{source_ref}: {error}"]) from error
 
 
-def _with_section(gate: WriteGate, ref: str, place: Place, text: str, title: str) -> tuple[bytes, str]:
-    """The file with the section at its end, in its own line ends, and the id of the section."""
-    text = text.replace("\r\n", "\n").strip("\n")
-    if leaves_open(text):
-        raise InputError("invalid_argument", "The text leaves a code fence or a comment open; close it first.")
-    if not _OPENS_SECTION.match(text):
-        heading = " ".join(f"{gate.today()} {title}".split())
-        text = f"## {heading}\n\n{text}"
-    section = text.encode()
-    content = appended(place.held or b"", section)
-    alone, together = _entries(ref, place.layer, section), _entries(ref, place.layer, content)
-    added_entries = together[-len(alone) :]
-    if [entry.body for entry in added_entries] != [entry.body for entry in alone]:
-        message = f"{ref} ends inside a code fence or a comment, so that a new entry would be part of the last one."
-        raise InputError("invalid_argument", message)
-    return content, _id_of(added_entries[0])
-
-
-def _entries(source_ref: str, layer: Layer, content: bytes) -> tuple[Entry, ...]:
-    """What a source would hold. Raises: `invalid_argument` when that is nothing, or could not be read back."""
-    try:
-        entries = parse_source(source_ref, layer, content).entries
-    except UnreadableSource as error:
-        message = f"Nothing was written. {source_ref} could not be read back ({error.reason})."
-        raise InputError("invalid_argument", message) from error
-    if not entries:
-        raise InputError("invalid_argument", f"Nothing was written. {source_ref} would hold no entry.")
-    return entries
-
-
-def _id_of(entry: Entry) -> str:
-    return entry.claimed_id or entry.derived_id
-
-
 def _successor_ref(snapshot: MemorySnapshot, source_ref: str) -> str:
     """The same source where it has sections, else the first free name beside it: `db.md`, `db-2.md`, `db-3.md`."""
-    if snapshot.stamps[source_ref].source.layer in (*_SECTIONED, Layer.WHITEBOARD):
+    if snapshot.stamps[source_ref].source.layer in (*SECTIONED, Layer.WHITEBOARD):
         return source_ref
     path = PurePosixPath(source_ref)
     stem, number = re.fullmatch(r"(.*?)(?:-(\d{1,6}))?", path.stem, re.DOTALL).groups()  # type: ignore[union-attr]

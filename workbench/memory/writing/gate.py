@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -116,9 +117,9 @@ class WriteGate:
         with writer_lock(self.root, self._wait_s):
             recover(self.root)
 
-    def today(self) -> str:
+    def today(self) -> date:
         """The date by the gate's clock, for a dated entry."""
-        return self._clock().date().isoformat()
+        return self._clock().date()
 
     def _refuse(self, tx_id: str) -> None:
         if self.read_only:
