@@ -40,7 +40,7 @@ class Labelling:
 
     def asks(self, query: str) -> None:
         """Wait until this query is on the table."""
-        expect(self.root.locator(".mwl-ask .mwl-query")).to_have_text(query)
+        expect(self.root.locator(".mwl-ask .mw-query")).to_have_text(query)
 
     def marked(self, *names: str) -> None:
         """Wait until exactly this is marked."""
@@ -97,7 +97,7 @@ def test_a_person_labels_by_keys_and_sees_the_report_grow(shown: Shown) -> None:
 
     seen.asks("发布前检查什么")
     assert evidence(seen.case("green tea water")) == [(TEA, f"{TEA}#@root")]
-    expect(seen.root.locator(".mwl-report caption")).to_have_text("Report so far: 1 ready case", timeout=PATIENCE_MS)
+    expect(seen.root.locator(".mw-report caption")).to_have_text("Report so far: 1 ready case", timeout=PATIENCE_MS)
     seen.page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
     expect(seen.page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
     keep_picture(seen.page, "labelling-dark")
@@ -156,7 +156,7 @@ def test_what_no_arm_recalled_is_found_in_the_frozen_corpus(shown: Shown) -> Non
     seen.press("/")
     seen.page.keyboard.type("thumbnails")
     seen.page.keyboard.press("Enter")
-    expect(seen.cards.locator(".mwl-path")).to_have_text([STORAGE])
+    expect(seen.cards.locator(".mw-path")).to_have_text([STORAGE])
     keep_picture(seen.page, "labelling-search")
 
     seen.press("x", "Enter")
@@ -167,19 +167,19 @@ def test_what_no_arm_recalled_is_found_in_the_frozen_corpus(shown: Shown) -> Non
 
 def test_everything_can_be_clicked_and_a_note_is_kept(shown: Shown) -> None:
     seen = shown()
-    seen.root.locator(".mwl-row", has_text="job queue").click()
+    seen.root.locator(".mw-row", has_text="job queue").click()
     seen.asks("which database keeps the job queue")
     seen.cards.filter(has_text=QUEUE).get_by_role("button", name="Mark").click()
     seen.marked(f"{QUEUE}#@root")
     seen.root.get_by_label("Note").fill("also in <i>minutes</i>")
     seen.cards.filter(has_text=STORAGE).click()
-    expect(seen.root.locator(".mwl-row", has_text="job queue").get_by_title("has a note")).to_be_visible()
+    expect(seen.root.locator(".mw-row", has_text="job queue").get_by_title("has a note")).to_be_visible()
 
     seen.root.get_by_role("button", name="Confirm 1").click()
 
     expect(seen.root.locator(".mwl-counts b")).to_have_text("1 of 3 decided")
     assert evidence(seen.case("which database keeps the job queue")) == [(QUEUE, f"{QUEUE}#@root")]
-    seen.root.locator(".mwl-row").first.click()
+    seen.root.locator(".mw-row").first.click()
     seen.root.get_by_role("button", name="Skip").click()
     expect(seen.root.locator(".mwl-counts")).to_contain_text("1 skipped")
 
@@ -249,7 +249,7 @@ def test_script_and_html_of_a_memory_are_text(shown: Shown) -> None:
 
     expect(seen.root.locator(".mwl-unit")).to_contain_text("<script>window.ran = 1</script>")
     keep_picture(seen.page, "labelling-hostile")
-    assert seen.root.locator("script, img, .mwl-text b, .mwl-query b, .mwl-card b:not(.mwl-path > b)").count() == 0
+    assert seen.root.locator("script, img, .mwl-text b, .mw-query b, .mwl-card b:not(.mw-path > b)").count() == 0
     assert seen.page.evaluate("window.ran === undefined")
 
 
@@ -277,6 +277,6 @@ def test_two_thousand_runs_of_long_texts_stay_responsive(lab: Lab, page: Page, t
 
     keep_picture(page, "labelling-long")
     assert median(taken) < 200, taken
-    assert seen.root.locator(".mwl-row").count() <= 60
+    assert seen.root.locator(".mw-row").count() <= 60
     seen.press("x", "Enter")
     expect(seen.root.locator(".mwl-counts b")).to_have_text("1 of 2000 decided")

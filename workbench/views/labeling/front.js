@@ -20,18 +20,6 @@ const KEYS = [
 const STANDING = { open: "open", skipped: "skipped", ready: "ready", needs_evidence: "none matched" };
 const STAGE = { exact: "exact", bm25: "words", vector: "vector", rrf: "fused", rerank: "rerank" };
 const ORDERS = { final: "final order", bm25: "by words", vector: "by vectors", rrf: "fused", rerank: "reranked", blind: "blind" };
-const SILENCE_MS = 1500;
-
-function h(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (value === true) element.setAttribute(name, "");
-    else if (value !== false && value != null) element.setAttribute(name, value);
-  }
-  element.append(...children.filter((child) => child != null));
-  return element;
-}
 
 // Pieces match by turns: the first does not, the second does.
 function matched(pieces) {
@@ -43,69 +31,61 @@ function matched(pieces) {
 }
 
 const same = (one, other) => one.resource_id === other.resource_id && (one.unit_key || null) === (other.unit_key || null);
-const score = (value) => (value == null ? "" : Math.abs(value) < 0.1 ? value.toFixed(4) : value.toFixed(2));
 
 function render({ model, el }) {
-  let number = Date.now();
   let noting = null;
-
-  const send = (what, more = {}, table = true) => {
-    number = Math.max(number + 1, Date.now());
-    const head = model.get("head");
-    model.send({ do: what, number, ...(table ? { at: head.run } : {}), ...more });
-    const sent = number;
-    setTimeout(() => { lost.hidden = model.get("heard") >= sent; }, SILENCE_MS);
-  };
 
   // ---- parts that stand for good -------------------------------------------------------------------------------
   const bar = h("div", { class: "mwl-bar", role: "img" });
   const counts = h("div", { class: "mwl-counts" });
-  const query = h("h2", { class: "mwl-query" });
-  const chip = h("span", { class: "mwl-chip" });
-  const status = h("div", { class: "mwl-status", role: "status", "aria-live": "polite" });
-  const lost = h("div", { class: "mwl-lost", role: "alert", hidden: true },
+  const query = h("h2", { class: "mw-query" });
+  const chip = h("span", { class: "mw-chip" });
+  const status = h("div", { class: "mw-status", role: "status", "aria-live": "polite" });
+  const lost = h("div", { class: "mw-lost", role: "alert", hidden: true },
     "The kernel does not answer: what you did last is not stored yet. If it was restarted, run the cell again; " +
     "confirmed decisions are stored, and marks are kept.");
-  const queue = h("div", { class: "mwl-list", role: "listbox", "aria-label": "Runs" });
-  const queueCount = h("span", { class: "mwl-dim" });
-  const cards = h("div", { class: "mwl-list", role: "listbox", "aria-label": "Candidates", tabindex: "-1" });
-  const cardsTitle = h("span", { class: "mwl-title" });
+  const { say, hears } = connection(model, lost);
+  const send = (what, more = {}, table = true) => say(what, { ...(table ? { at: model.get("head").run } : {}), ...more });
+  const queue = h("div", { class: "mw-list", role: "listbox", "aria-label": "Runs" });
+  const queueCount = h("span", { class: "mw-dim" });
+  const cards = h("div", { class: "mw-list", role: "listbox", "aria-label": "Candidates", tabindex: "-1" });
+  const cardsTitle = h("span", { class: "mw-title" });
   const order = h("select", { "aria-label": "Order of the candidates", onchange: () => { send("order", { order: order.value }); root.focus(); } },
     ...Object.entries(ORDERS).map(([value, name]) => h("option", { value }, name)));
   const find = h("input", { type: "search", placeholder: "Search the frozen corpus  /", "aria-label": "Search the frozen corpus" });
   const text = h("div", { class: "mwl-text", role: "region", "aria-label": "Text", tabindex: "0" });
-  const textTitle = h("div", { class: "mwl-title mwl-path" });
+  const textTitle = h("div", { class: "mw-title mw-path" });
   const marks = h("div", { class: "mwl-marks", "aria-label": "Marked evidence" });
   const note = h("textarea", { rows: "1", placeholder: "Note on this run  c", "aria-label": "Note" });
-  const report = h("div", { class: "mwl-report", "aria-label": "Report so far" });
+  const report = h("div", { class: "mw-report", "aria-label": "Report so far" });
   const standing = h("select", { "aria-label": "Which runs" },
     h("option", { value: "" }, "all runs"), ...Object.entries(STANDING).map(([value, name]) => h("option", { value }, name)));
   const project = h("select", { "aria-label": "Project" });
   const zero = h("input", { type: "checkbox" });
   const disagreeing = h("input", { type: "checkbox" });
   const button = (name, what, more, kind = "") =>
-    h("button", { class: `mwl-button ${kind}`, onclick: () => { send(what, more); root.focus(); } }, name);
-  const confirm = button("Confirm", "confirm", {}, "mwl-main");
+    h("button", { class: `mw-button ${kind}`, onclick: () => { send(what, more); root.focus(); } }, name);
+  const confirm = button("Confirm", "confirm", {}, "mw-main");
   const undo = button("Undo", "undo");
-  const help = h("div", { class: "mwl-over", role: "dialog", "aria-modal": "true", "aria-label": "Keys", tabindex: "-1", hidden: true },
-    h("div", { class: "mwl-dialog" }, h("h3", {}, "Keys"),
+  const help = h("div", { class: "mw-over", role: "dialog", "aria-modal": "true", "aria-label": "Keys", tabindex: "-1", hidden: true },
+    h("div", { class: "mw-dialog" }, h("h3", {}, "Keys"),
       h("dl", {}, ...KEYS.flatMap(([keys, does]) => [h("dt", {}, ...keys.map((key) => h("kbd", {}, key))), h("dd", {}, does)])),
-      h("button", { class: "mwl-button mwl-main", onclick: () => toggleHelp(false) }, "Close  Esc")));
-  const conflict = h("div", { class: "mwl-over", role: "alertdialog", "aria-modal": "true", "aria-label": "Conflict", tabindex: "-1", hidden: true });
+      h("button", { class: "mw-button mw-main", onclick: () => toggleHelp(false) }, "Close  Esc")));
+  const conflict = h("div", { class: "mw-over", role: "alertdialog", "aria-modal": "true", "aria-label": "Conflict", tabindex: "-1", hidden: true });
 
-  const root = h("div", { class: "mwl", tabindex: "0", role: "application", "aria-label": "Labelling", "data-lm-suppress-shortcuts": "true" },
-    h("header", {}, bar, h("div", { class: "mwl-line" }, counts, h("span", { class: "mwl-gap" }), project, standing,
+  const root = h("div", { class: "mw mwl", tabindex: "0", role: "application", "aria-label": "Labelling", "data-lm-suppress-shortcuts": "true" },
+    h("header", {}, bar, h("div", { class: "mw-line" }, counts, h("span", { class: "mw-gap" }), project, standing,
       h("label", {}, zero, " zero hits"), h("label", {}, disagreeing, " arms disagree"),
-      h("span", { class: "mwl-dim mwl-hint" }, "click here to use the keys"),
-      h("button", { class: "mwl-button", "aria-label": "Keys", onclick: () => toggleHelp(true) }, "?"))),
+      h("span", { class: "mw-dim mwl-hint" }, "click here to use the keys"),
+      h("button", { class: "mw-button", "aria-label": "Keys", onclick: () => toggleHelp(true) }, "?"))),
     h("div", { class: "mwl-ask" }, query, chip),
     h("div", { class: "mwl-panes" },
-      h("section", { class: "mwl-queue" }, h("div", { class: "mwl-line" }, h("span", { class: "mwl-title" }, "Runs"), queueCount), queue),
-      h("section", { class: "mwl-found" }, h("div", { class: "mwl-line" }, cardsTitle, h("span", { class: "mwl-gap" }), order), h("div", { class: "mwl-line" }, find), cards),
-      h("section", { class: "mwl-read" }, h("div", { class: "mwl-line" }, textTitle), text)),
+      h("section", { class: "mwl-queue" }, h("div", { class: "mw-line" }, h("span", { class: "mw-title" }, "Runs"), queueCount), queue),
+      h("section", { class: "mwl-found" }, h("div", { class: "mw-line" }, cardsTitle, h("span", { class: "mw-gap" }), order), h("div", { class: "mw-line" }, find), cards),
+      h("section", { class: "mwl-read" }, h("div", { class: "mw-line" }, textTitle), text)),
     h("footer", {},
-      h("div", { class: "mwl-line" }, marks, h("span", { class: "mwl-gap" }), confirm, button("None matched", "none"), button("Skip", "skip"), undo),
-      status, lost, h("div", { class: "mwl-line mwl-below" }, note, report)),
+      h("div", { class: "mw-line" }, marks, h("span", { class: "mw-gap" }), confirm, button("None matched", "none"), button("Skip", "skip"), undo),
+      status, lost, h("div", { class: "mw-line mwl-below" }, note, report)),
     help, conflict);
   el.append(root);
 
@@ -191,7 +171,7 @@ function render({ model, el }) {
     const pace = progress.seconds ? ` · ${Math.round(progress.seconds)} s a case · ${Math.round(3600 / progress.seconds)} an hour` : "";
     counts.replaceChildren(h("b", {}, `${decided} of ${progress.total} decided`),
       ` · ${progress.ready} ready · ${progress.needs_evidence} none matched · ${progress.skipped} skipped${pace}`);
-    if (progress.unsaved) counts.append(h("span", { class: "mwl-bad" }, ` · ${progress.unsaved} not stored`));
+    if (progress.unsaved) counts.append(h("span", { class: "mw-bad" }, ` · ${progress.unsaved} not stored`));
     bar.setAttribute("aria-label", counts.textContent);
 
     standing.value = head.filter.standing;
@@ -204,7 +184,7 @@ function render({ model, el }) {
     if (document.activeElement !== find) find.value = head.search || "";
     if (document.activeElement !== note || (noting && noting.run !== head.run)) { keepNote(); note.value = head.note; }
 
-    marks.replaceChildren(...(head.marks.length ? head.marks.map(drawMark) : [h("span", { class: "mwl-dim" }, head.run ? "nothing marked" : "")]));
+    marks.replaceChildren(...(head.marks.length ? head.marks.map(drawMark) : [h("span", { class: "mw-dim" }, head.run ? "nothing marked" : "")]));
     drawConflict(head.conflict);
     drawCursor();
   }
@@ -221,9 +201,9 @@ function render({ model, el }) {
     if (!seen) { conflict.replaceChildren(); return; }
     const side = (name, said, key, what) => h("div", { class: "mwl-side" }, h("h4", {}, name), h("p", {}, said.kind),
       h("ul", {}, ...said.marks.map((one) => h("li", {}, markName(one)))),
-      h("button", { class: "mwl-button mwl-main", onclick: () => { send(what); root.focus(); } }, h("kbd", {}, key), ` ${what === "mine" ? "Store mine" : "Let theirs stand"}`));
-    conflict.replaceChildren(h("div", { class: "mwl-dialog" }, h("h3", {}, "Somebody else decided this case meanwhile"),
-      h("p", { class: "mwl-query" }, seen.query), h("p", { class: "mwl-dim" }, `You saw version ${seen.expected}; version ${seen.version} stands now. Nothing was written.`),
+      h("button", { class: "mw-button mw-main", onclick: () => { send(what); root.focus(); } }, h("kbd", {}, key), ` ${what === "mine" ? "Store mine" : "Let theirs stand"}`));
+    conflict.replaceChildren(h("div", { class: "mw-dialog" }, h("h3", {}, "Somebody else decided this case meanwhile"),
+      h("p", { class: "mw-query" }, seen.query), h("p", { class: "mw-dim" }, `You saw version ${seen.expected}; version ${seen.version} stands now. Nothing was written.`),
       h("div", { class: "mwl-sides" }, side("Yours", seen.mine, "m", "mine"), side("Theirs", seen.theirs, "t", "theirs"))));
     if (opening) conflict.focus();
   }
@@ -239,11 +219,11 @@ function render({ model, el }) {
     const { rows, total, first } = model.get("queue");
     queueCount.textContent = total ? `${first + 1}–${first + rows.length} of ${total.toLocaleString()}` : "none";
     queue.replaceChildren(...rows.map((row) =>
-      h("div", { class: "mwl-row", role: "option", "data-run": row.run, "data-standing": row.standing, title: row.query,
+      h("div", { class: "mw-row", role: "option", "data-run": row.run, "data-standing": row.standing, title: row.query,
         onclick: () => { send("open", { run: row.run }); root.focus(); } },
-      h("span", { class: "mwl-dot", title: STANDING[row.standing] }), h("span", { class: "mwl-line2" }, row.query),
-      ...flags(row).map(([sign, means]) => h("span", { class: "mwl-dim", title: means }, sign)))));
-    if (!rows.length) queue.append(h("p", { class: "mwl-empty" }, "No run is shown by this filter."));
+      h("span", { class: "mw-dot", title: STANDING[row.standing] }), h("span", { class: "mw-line2" }, row.query),
+      ...flags(row).map(([sign, means]) => h("span", { class: "mw-dim", title: means }, sign)))));
+    if (!rows.length) queue.append(h("p", { class: "mw-empty" }, "No run is shown by this filter."));
     drawCursor();
   }
 
@@ -257,23 +237,16 @@ function render({ model, el }) {
         h("button", { class: "mwl-box", tabindex: "-1", "aria-label": "Mark", onclick: (event) => {
           event.stopPropagation(); send("point", { place }); send("mark", { whole: kind === "hits" }); root.focus(); } }),
         h("div", { class: "mwl-body" },
-          h("div", { class: "mwl-path" }, card.rank ? h("b", {}, `${card.rank} `) : null, card.path),
+          h("div", { class: "mw-path" }, card.rank ? h("b", {}, `${card.rank} `) : null, card.path),
           card.heading ? h("div", { class: "mwl-heading" }, card.heading) : null,
           h("div", { class: "mwl-excerpt" }, matched(card.excerpt)),
           card.stages ? h("div", { class: "mwl-stages" },
             ...card.stages.filter(([, rank]) => rank != null).map(([name, rank, value]) =>
               h("span", { title: `${STAGE[name]}: rank ${rank}${value == null ? "" : `, score ${value}`}` }, `${STAGE[name]} ${rank}`, h("i", {}, score(value)))),
             h("span", { class: "mwl-outcome", "data-kind": card.outcome === "selected" ? "good" : "" }, card.outcome.replaceAll("_", " "))) : null))));
-    if (!list.length) cards.append(h("p", { class: "mwl-empty" }, kind === "hits" ? "No text of the corpus has any of these words." :
+    if (!list.length) cards.append(h("p", { class: "mw-empty" }, kind === "hits" ? "No text of the corpus has any of these words." :
       model.get("head").run ? "No arm recalled anything. Search the corpus with /, or press n." : "Choose a run, or another filter."));
     drawCursor();
-  }
-
-  function keepInSight(list, element) {
-    if (!element) return;
-    const above = element.offsetTop - list.offsetTop;
-    if (above < list.scrollTop) list.scrollTop = above;
-    else if (above + element.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = above + element.offsetHeight - list.clientHeight;
   }
 
   function drawCursor() {
@@ -289,7 +262,7 @@ function render({ model, el }) {
       element.dataset.mark = whole ? "whole" : unit ? "unit" : "";
       if (here) { cards.setAttribute("aria-activedescendant", element.id); keepInSight(cards, element); }
     });
-    for (const element of queue.querySelectorAll(".mwl-row")) {
+    for (const element of queue.querySelectorAll(".mw-row")) {
       const here = element.dataset.run === head.run;
       element.setAttribute("aria-selected", here);
       if (here) keepInSight(queue, element);
@@ -299,10 +272,10 @@ function render({ model, el }) {
   function drawText() {
     const seen = model.get("text");
     textTitle.textContent = seen.resource_id ? seen.path || seen.resource_id : "";
-    const cut = (count) => count ? h("div", { class: "mwl-empty" }, `… ${count.toLocaleString()} more characters …`) : null;
+    const cut = (count) => count ? h("div", { class: "mw-empty" }, `… ${count.toLocaleString()} more characters …`) : null;
     const unit = h("div", { class: "mwl-unit" }, matched(seen.unit));
     text.replaceChildren(...(seen.resource_id ? [
-      seen.missing ? h("p", { class: "mwl-bad" }, seen.missing) : null,
+      seen.missing ? h("p", { class: "mw-bad" }, seen.missing) : null,
       seen.title ? h("div", { class: "mwl-doc" }, seen.title) : null,
       seen.description.join("") ? h("div", { class: "mwl-description" }, matched(seen.description)) : null,
       cut(seen.cut_before), h("div", { class: "mwl-around" }, matched(seen.before)), unit,
@@ -313,7 +286,7 @@ function render({ model, el }) {
   function drawReport() {
     const { cases, means } = model.get("report");
     const orders = Object.entries(means || {});
-    if (!cases) { report.replaceChildren(h("span", { class: "mwl-dim" }, "The report begins with the first confirmed case.")); return; }
+    if (!cases) { report.replaceChildren(h("span", { class: "mw-dim" }, "The report begins with the first confirmed case.")); return; }
     const metrics = Object.keys(orders[0][1]);
     report.replaceChildren(h("table", {}, h("caption", {}, `Report so far: ${cases} ready case${cases > 1 ? "s" : ""}`),
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "order"), ...metrics.map((one) => h("th", { scope: "col" }, one)))),
@@ -321,10 +294,7 @@ function render({ model, el }) {
         ...metrics.map((one) => h("td", { style: `--share: ${figures[one]}` }, figures[one].toFixed(3))))))));
   }
 
-  const parts = { head: drawHead, queue: drawQueue, cards: drawCards, text: drawText, report: drawReport,
-    heard: () => { if (model.get("heard") >= number) lost.hidden = true; } };
-  for (const [part, draw] of Object.entries(parts)) { model.on(`change:${part}`, draw); draw(); }
-  return () => { for (const [part, draw] of Object.entries(parts)) model.off(`change:${part}`, draw); };
+  return drawn(model, { head: drawHead, queue: drawQueue, cards: drawCards, text: drawText, report: drawReport, heard: hears });
 }
 
 export default { render };

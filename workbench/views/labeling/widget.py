@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import anywidget
@@ -14,6 +13,7 @@ import traitlets
 from workbench.core.case import EvidenceRef
 from workbench.evaluation.growing import GrowingMeans, GrowingReport
 from workbench.evaluation.sets import Selection
+from workbench.views.front import joined
 from workbench.views.labeling import steps
 from workbench.views.labeling.queue import Filter, Order, Standing, standings
 from workbench.views.labeling.render import render
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Said = Mapping[str, Any]
-_FRONT = files(__package__)
 
 STEPS: dict[str, Callable[[LabelingState, Said], LabelingState]] = {
     "open": lambda state, said: steps.open_run(state, said["run"]),
@@ -49,8 +48,8 @@ STEPS: dict[str, Callable[[LabelingState, Said], LabelingState]] = {
 class LabelingWidget(anywidget.AnyWidget):
     """One queue on screen. The traits are what `render` gives, each sent when it changed."""
 
-    _esm = (_FRONT / "front.js").read_text(encoding="utf-8")
-    _css = (_FRONT / "front.css").read_text(encoding="utf-8")
+    _esm = joined(__package__, "front.js")
+    _css = joined(__package__, "front.css")
 
     head = traitlets.Dict().tag(sync=True)
     queue = traitlets.Dict().tag(sync=True)
