@@ -13,6 +13,7 @@ from workbench.cli.selection import CaseOption, SetOption, chosen
 from workbench.cli.terminal import note, progress_bars, say, show_json, show_table, write_text
 from workbench.core.errors import InputError
 from workbench.core.settings import Lexical
+from workbench.core.text import counted
 from workbench.storage.files import owner_only_folder
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def show_comparison(made: Comparison) -> None:
             )
             for one in made.changes
         ),
-        title=f"paired differences over {made.cases} cases, Holm-corrected over {made.family}",
+        title=f"paired differences over {counted(made.cases, 'case')}, Holm-corrected over {made.family}",
     )
     for one in made.notes:
         note(f"{one.code}: {one.detail}")

@@ -11,6 +11,7 @@ import typer
 from workbench.cli.common import JsonOption, ProjectOption, session
 from workbench.cli.selection import CaseOption, SetOption, chosen
 from workbench.cli.terminal import note, progress_bars, say, show_json, show_table
+from workbench.core.text import counted
 from workbench.storage.files import owner_only_folder
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def show_report(made: Report) -> None:
     from workbench.evaluation.hits import BESIDE
     from workbench.evaluation.metrics import METRICS
 
-    say(f"{made.origin}: {made.cases} cases, digest {made.set_digest[:12]}")
+    say(f"{made.origin}: {counted(made.cases, 'case')}, digest {made.set_digest[:12]}")
     show_table(("order", *METRICS), _means(made, METRICS), title="means with 95 % intervals")
     beside = [metric for metric in BESIDE if metric not in SHOWN_AS_COUNTS]
     show_table(("order", *beside, "violations", "stale"), _beside(made, beside), title="beside them")
@@ -79,11 +80,11 @@ def show_report(made: Report) -> None:
 
 
 def _show_warm(made: WarmLatency) -> None:
-    whole = {"whole": made.whole}
+    whole, engine = {"whole": made.whole}, made.engine or "none"
     show_table(
         ("warm", "p50 ms", "p95 ms"),
         ((name, one.p50_us / 1000, one.p95_us / 1000) for name, one in (whole | made.stages).items()),
-        title=f"warm: {made.cases} cases × {made.repeats}, engine {made.engine or 'none'}, alone in one process",
+        title=f"warm: {counted(made.cases, 'case')} × {made.repeats}, engine {engine}, alone in one process",
     )
 
 

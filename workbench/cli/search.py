@@ -11,6 +11,7 @@ from workbench.cli.common import JsonOption, ProjectOption, Session, session
 from workbench.cli.terminal import note, progress_bars, read_text, say, show_json, show_table, write_text
 from workbench.core.activation import ActivationRequest, ActivationResult, Freshness
 from workbench.core.errors import InputError, WorkbenchError
+from workbench.core.text import counted
 
 if TYPE_CHECKING:
     from workbench.app import Project
@@ -138,7 +139,7 @@ def clear_runs(context: typer.Context, project: ProjectOption = None, as_json: J
     here = session(context, project, as_json)
     place = here.project()
     removed = place.home.history.clear(place.project_id)
-    show_json({"removed": removed}) if here.as_json else say(f"{removed} runs removed.")
+    show_json({"removed": removed}) if here.as_json else say(f"{counted(removed, 'run')} removed.")
 
 
 def _refresh(here: Session, place: Project, freshness: Freshness | None) -> None:

@@ -12,6 +12,7 @@ import typer
 from workbench.cli.common import JsonOption, ProjectOption, Session, session
 from workbench.cli.terminal import note, progress_bars, say, show_json
 from workbench.core.errors import WorkbenchError
+from workbench.core.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +99,8 @@ def _as_json(outcome: BuildReport | Exception) -> dict[str, Any]:
 
 
 def _show_report(project: Project, report: BuildReport) -> None:
-    say(f"{project.root}: {report.sources} sources, {report.resources} resources, {report.units} units")
+    held = ((report.sources, "source"), (report.resources, "resource"), (report.units, "unit"))
+    say(f"{project.root}: {', '.join(counted(*one) for one in held)}")
     say(f"sources: {report.sources_new} new, {report.sources_changed} changed, {report.sources_removed} removed")
     say(f"vectors: {report.encoded} encoded, {report.reused} reused")
     if not report.sources:

@@ -37,6 +37,11 @@ def is_valid_unicode(text: str) -> bool:
     return _SURROGATE.search(text) is None
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 case`, `2 cases`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def one_line(text: str, limit: int) -> str:
     """The text on one line, cut to at most `limit` characters at a word or CJK boundary; a cut ends in `…`."""
     line = " ".join(text.split())

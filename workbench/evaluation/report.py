@@ -16,6 +16,7 @@ from workbench import __version__
 from workbench.core.errors import InputError
 from workbench.core.hashing import digest
 from workbench.core.progress import Progress, no_progress
+from workbench.core.text import counted
 from workbench.core.tokens import TOKEN_COUNTER
 from workbench.core.unit import CHUNKER_VERSION
 from workbench.evaluation.benchmark import Variant, measured_variants, variant_order
@@ -208,7 +209,7 @@ def _notes(cases: Sequence[_Case], not_ready: int) -> Iterator[Note]:
     if not_ready:
         yield Note(code="not_ready", detail=f"{not_ready} chosen cases have no confirmed evidence and are left out.")
     if total < FEW_CASES:
-        yield Note(code="few_cases", detail=f"{total} cases are few: the intervals are too narrow.")
+        yield Note(code="few_cases", detail=f"Only {counted(total, 'case')}: the intervals are too narrow.")
     if len({case.engine for case in cases}) > 1:
         yield Note(code="several_engines", detail="The runs were answered by different embedding engines.")
 

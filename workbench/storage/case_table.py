@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.core.case import Case, CaseState, CaseSummary, Evidence
 from workbench.core.errors import InputError
+from workbench.core.text import counted
 from workbench.storage import case_queries as sql
 from workbench.storage.central_store import CentralStore
 from workbench.storage.faults import step
@@ -74,8 +75,8 @@ def conflict(case: Case, expected_version: int) -> InputError:
     """The error for somebody who read another version than the one that stands now."""
     return InputError(
         "evaluation_case_conflict",
-        f"The case {case.case_id} is {case.state} with {case.evidence_count} pieces of evidence at version "
-        f"{case.version}, not {expected_version}; look at it again and resolve what stands now.",
+        f"The case {case.case_id} is {case.state} with {counted(case.evidence_count, 'piece')} of evidence at "
+        f"version {case.version}, not {expected_version}; look at it again and resolve what stands now.",
         detail=case.model_dump(mode="json"),
     )
 

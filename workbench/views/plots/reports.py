@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from workbench.core.text import counted
 from workbench.evaluation.benchmark import Variant
 from workbench.evaluation.comparison import paired_rows
 from workbench.evaluation.figures import CaseFigures, Interval, Report
@@ -51,7 +52,7 @@ _A, _B = Look(VERMILION, "s"), Look(BLUE, "o")
 def order_means(report: Report) -> Figure:
     """Recall@20, nDCG@10 and MRR@10 of each order with their 95 % intervals."""
     rows = [(str(one.variant), one.means, LOOKS[one.variant]) for one in report.variants]
-    return _means(rows, f"{report.cases} cases", "of each order")
+    return _means(rows, counted(report.cases, "case"), "of each order")
 
 
 def setting_means(a: Report, b: Report, order: Variant) -> Figure:
@@ -60,7 +61,7 @@ def setting_means(a: Report, b: Report, order: Variant) -> Figure:
         (name, next(one.means for one in report.variants if one.variant is order), look)
         for name, report, look in (("A", a, _A), ("B", b, _B))
     ]
-    return _means(rows, f"{order}, {a.cases} cases", "under each setting")
+    return _means(rows, f"{order}, {counted(a.cases, 'case')}", "under each setting")
 
 
 def case_differences(report: Report, first: Variant, second: Variant, metric: str = "ndcg@10") -> Figure:
@@ -95,10 +96,10 @@ def recall_curve(report: Report) -> Figure:
     axes.set_ylim(0, 1.02)
     axes.set_xlabel("k")
     axes.set_ylabel("recall@k")
-    axes.set_title(f"Recall by depth with 95 % intervals, {report.cases} cases")
+    axes.set_title(f"Recall by depth with 95 % intervals, {counted(report.cases, 'case')}")
     figure.legend(loc="outside lower center", ncols=len(report.variants) + 1)
     ends = ", ".join(f"{one.variant} {curves[one.variant, str(DEPTH)].text()}" for one in report.variants)
-    words = f"Mean recall at 1 to {DEPTH} over {report.cases} cases. At {DEPTH}: {ends}."
+    words = f"Mean recall at 1 to {DEPTH} over {counted(report.cases, 'case')}. At {DEPTH}: {ends}."
     return described(figure, f"{words} In the fragments: {report.survival.text()}.")
 
 
@@ -160,7 +161,7 @@ def _differences(values: Sequence[float], metric: str, what: str) -> Figure:
     axes.set_ylabel(f"difference in {metric}")
     said = f"{better} better, {len(values) - better - worse} equal, {worse} worse"
     axes.set_title(f"{what}: {said}")
-    return described(figure, f"Difference in {metric}, {what}, in {len(values)} cases: {said}.")
+    return described(figure, f"Difference in {metric}, {what}, in {counted(len(values), 'case')}: {said}.")
 
 
 def _recalls(report: Report) -> dict[Name, Interval]:
