@@ -209,6 +209,33 @@ def test_a_retracted_file_that_a_person_deleted_can_be_restored_and_written_anew
         entries.restore(world.gate(), "user/nobody.md", BY)
 
 
+def test_a_repeated_append_gives_the_first_result_whatever_became_of_the_file(world: World) -> None:
+    by = By("user", tx_id="tx")
+    first = entries.append_entry(world.gate(), LOG, "Rolled back.", by)
+    (world.root / LOG).write_text(f"{world.read(LOG)}\n```\nopen", encoding="utf-8")
+    assert entries.append_entry(world.gate(), LOG, "Rolled back.", by) == first
+    (world.root / LOG).unlink()
+    assert entries.append_entry(world.gate(), LOG, "Rolled back.", by) == first
+
+
+@pytest.mark.parametrize("resource_id", ["db", f"{LOG}#2026-11-02 Deploy"])
+def test_a_repeated_supersession_names_the_first_successor(world: World, resource_id: str) -> None:
+    by = By("user", tx_id="tx")
+    first = entries.supersede_by_text(world.gate(), resource_id, "PostgreSQL now.", by)
+    told = world.told()
+    assert entries.supersede_by_text(world.gate(), resource_id, "PostgreSQL now.", by) == first
+    assert world.told() == told
+    with pytest.raises(InputError, match="tx is another change"):
+        entries.supersede_by_text(world.gate(), EDITOR, "Vim.", by)
+
+
+def test_half_a_character_in_a_title_or_a_reason_stops_no_change(world: World) -> None:
+    entries.append_entry(world.gate(), LOG, "Done.", By("user", "why \udcff"), title="T \udcff")
+    entries.retract(world.gate(), EDITOR, By("user", "no \ud83d", "tx"))
+    assert entries_of(world, LOG)[-1] == "## 2026-11-02 T \ufffd\n\nDone."
+    assert [one.reason for one in read_log(world.root, world.capture())] == ["no \ufffd", "why \ufffd"]
+
+
 @pytest.mark.parametrize("reason", ["", "  "])
 def test_a_retraction_says_why(world: World, reason: str) -> None:
     with pytest.raises(InputError, match="Say why"):

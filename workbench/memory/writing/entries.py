@@ -17,6 +17,7 @@ from workbench.memory.view import MemorySnapshot
 from workbench.memory.whiteboard.contract import Actor
 from workbench.memory.writing.again import until_unmoved
 from workbench.memory.writing.gate import WriteGate
+from workbench.memory.writing.ledger import successor_in
 from workbench.memory.writing.places import Misplaced, Place, find_place
 from workbench.memory.writing.sections import SECTIONED, encoded, entries_in, id_of, with_section
 from workbench.memory.writing.values import Commit, StateChange, Write
@@ -57,7 +58,7 @@ def append_entry(gate: WriteGate, source_ref: str, text: str, by: By, *, title: 
         write = Write(source_ref, with_section(source_ref, place, text, title, gate.today()).content, place.digest)
         return gate.commit_mutation(tx_id, [write], actor=by.actor, reason=by.reason)
 
-    return until_unmoved(append)
+    return _first_result(gate, by) or until_unmoved(append)
 
 
 def supersede(gate: WriteGate, resource_id: str, successor: str, by: By) -> Commit:
@@ -71,8 +72,32 @@ def supersede_by_text(
     """Write a new entry and let it take the place of an old one, in one transaction; also the new entry's id.
 
     source_ref: where the new one goes; by default a new file beside the old one, or the same log or reflection.
-    Raises: as the gate; `invalid_argument` for a card, which is renamed on its page.
+    Raises: as the gate; `invalid_argument` for a card, which is renamed on its page, and for a tx_id that is another
+    change's.
     """
+    tx_id = by.transaction()
+    commit = _first_result(gate, by) or _supersede_by_text(gate, resource_id, text, by, tx_id, source_ref, title)
+    successor = successor_in(gate.root, tx_id, resource_id)
+    if successor is None:
+        raise InputError("invalid_argument", f"{tx_id} is another change than this one; give this one another tx_id.")
+    return commit, successor
+
+
+def retract(gate: WriteGate, resource_id: str, by: By) -> Commit:
+    """Take a resource out of every answer; its text stays. Raises: as the gate; `invalid_argument` without a reason."""
+    if not by.reason.strip():
+        raise InputError("invalid_argument", f"Say why {resource_id} is retracted.")
+    return _change(gate, resource_id, StateChange(Status.RETRACTED), by)
+
+
+def restore(gate: WriteGate, resource_id: str, by: By) -> Commit:
+    """Make a superseded or retracted resource current again. Raises: as the gate."""
+    return _change(gate, resource_id, StateChange(Status.CURRENT), by)
+
+
+def _supersede_by_text(
+    gate: WriteGate, resource_id: str, text: str, by: By, tx_id: str, source_ref: str | None, title: str
+) -> Commit:
     snapshot = gate.capture()
     member = snapshot.members.get(resource_id)
     if member is None:
@@ -88,27 +113,14 @@ def supersede_by_text(
         ids = tuple(map(id_of, entries_in(ref, place.layer, content)))
     if len(ids) > 1:
         raise InputError("invalid_argument", f"The text is {len(ids)} entries; one takes the place of {resource_id}.")
-    (new_id,) = ids
-    commit = gate.commit_mutation(
-        by.transaction(),
-        [Write(ref, content, place.digest)],
-        {resource_id: StateChange(Status.SUPERSEDED, new_id)},
-        actor=by.actor,
-        reason=by.reason,
-    )
-    return commit, new_id
+    change = {resource_id: StateChange(Status.SUPERSEDED, *ids)}
+    write = Write(ref, content, place.digest)
+    return gate.commit_mutation(tx_id, [write], change, actor=by.actor, reason=by.reason)
 
 
-def retract(gate: WriteGate, resource_id: str, by: By) -> Commit:
-    """Take a resource out of every answer; its text stays. Raises: as the gate; `invalid_argument` without a reason."""
-    if not by.reason.strip():
-        raise InputError("invalid_argument", f"Say why {resource_id} is retracted.")
-    return _change(gate, resource_id, StateChange(Status.RETRACTED), by)
-
-
-def restore(gate: WriteGate, resource_id: str, by: By) -> Commit:
-    """Make a superseded or retracted resource current again. Raises: as the gate."""
-    return _change(gate, resource_id, StateChange(Status.CURRENT), by)
+def _first_result(gate: WriteGate, by: By) -> Commit | None:
+    """What this request gave when it was made before; asked first, since the memory may have moved on since."""
+    return None if by.tx_id is None else gate.first_result(by.tx_id)
 
 
 def _change(gate: WriteGate, resource_id: str, change: StateChange, by: By) -> Commit:

@@ -15,6 +15,7 @@ from workbench.core.clock import Clock, time_text, utc_now
 from workbench.core.errors import InputError
 from workbench.core.limits import Limits, resolve_limits
 from workbench.core.resource import Layer, Status
+from workbench.core.text import clean_text
 from workbench.memory.journal import FileChange, JournalEntry
 from workbench.memory.layout import load_layout
 from workbench.memory.manifest import MANIFEST_PATH
@@ -95,7 +96,9 @@ class WriteGate:
             planned = Planned(snapshot, targets)
             self._check_meaning(snapshot, targets, planned, changes, manifest)
             written = [one for one in targets if one.changes]
-            record = Record(tx_id, time_text(self._clock()), actor, reason, planned.miv(self.project_id, manifest))
+            record = Record(
+                tx_id, time_text(self._clock()), actor, clean_text(reason), planned.miv(self.project_id, manifest)
+            )
             after = spilled(self.root, transaction(record, snapshot, planned, manifest, written))
             entry = JournalEntry(tx_id, _file_changes(written), snapshot.manifest, after)
             self._perform(entry, written)
@@ -116,6 +119,10 @@ class WriteGate:
         """
         with writer_lock(self.root, self._wait_s):
             recover(self.root)
+
+    def first_result(self, tx_id: str) -> Commit | None:
+        """What a transaction of this tx_id gave; None when it is new. Raises: as `capture`."""
+        return commit_of(self.root, self.capture(), tx_id)
 
     def today(self) -> date:
         """The date by the gate's clock, for a dated entry."""
@@ -177,7 +184,7 @@ class WriteGate:
             raise InputError("digest_conflict", message) from error
 
     def _mark(self, why: str) -> dict[str, str]:
-        return {"at": time_text(self._clock()), "reason": why}
+        return {"at": time_text(self._clock()), "reason": clean_text(why)}
 
 
 def _left_cards(pages: Mapping[str, PageEdit]) -> dict[str, StateChange]:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 from workbench.core.errors import StorageError
 from workbench.core.resource import Status
+from workbench.memory.manifest import read_manifest
 from workbench.memory.own_files import put_own
 from workbench.memory.state import StateManifest, records_of
 from workbench.memory.view import MemorySnapshot, SourceMoved
@@ -95,6 +96,13 @@ def commit_of(root: Path, snapshot: MemorySnapshot, tx_id: str) -> Commit | None
         miv=record.get("miv", snapshot.ref.miv),
         record_state_version=record["record_state_version"],
     )
+
+
+def successor_in(root: Path, tx_id: str, resource_id: str) -> str | None:
+    """What a transaction let take the place of a resource; None when it let nothing."""
+    record = all_transactions(root, read_manifest(root)).get(tx_id, {})
+    successor: str | None = record.get("states", {}).get(resource_id, {}).get("superseded_by")
+    return successor
 
 
 def withdrawn(root: Path, snapshot: MemorySnapshot, manifest: StateManifest) -> dict[str, str]:
