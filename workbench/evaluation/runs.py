@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from workbench.core.activation import ActivationRequest, ActivationResult, IndexState
@@ -20,6 +20,7 @@ from workbench.storage.blobs import BlobStore
 from workbench.storage.central_store import CentralStore
 from workbench.storage.corpus_table import CorpusEntry, CorpusTable, Reader
 from workbench.storage.process_mark import ProcessMark
+from workbench.storage.run_pages import RunCounts, RunFilter, RunPage, RunPages
 from workbench.storage.run_table import ArmHits, AskedRun, RunTable
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class RunHistory:
         retained: int = LIMIT_FIELDS["retained_runs"].default,
     ) -> None:
         self._store, self._clock, self._retained = store, clock, retained
-        self._runs, self._corpora = RunTable(store), CorpusTable(store, blobs)
+        self._runs, self._pages, self._corpora = RunTable(store), RunPages(store), CorpusTable(store, blobs)
         self._mark = ProcessMark(store.path.parent / "running")
         self._unended: set[str] = set()
 
@@ -109,6 +110,17 @@ class RunHistory:
     def list(self, project_id: str, limit: int) -> tuple[RunSummary, ...]:
         """The project's runs, the newest first. Raises: `StorageError`."""
         return self._runs.list(project_id, limit)
+
+    def page(self, project_ids: Sequence[str], chosen: RunFilter, size: int, behind: int | None = None) -> RunPage:
+        """A page of the runs of some projects, the newest first; behind: the place of the last run of the page before.
+
+        Raises: `StorageError`.
+        """
+        return self._pages.page(project_ids, chosen, size, behind)
+
+    def counts(self, project_ids: Sequence[str]) -> RunCounts:
+        """How many runs these projects have, of which kind, and how many `clear` would remove."""
+        return self._pages.counts(project_ids)
 
     def arms(self, project_id: str, depth: int = 10) -> dict[str, ArmHits]:
         """run_id -> how far the two arms agree on their first `depth`, for the project's runs with any candidate."""
