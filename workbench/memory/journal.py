@@ -61,6 +61,13 @@ class JournalEntry(NamedTuple):
         return f"{sha256_hex(self.tx_id)[:32]}.json"
 
 
+def may_be_written(path: str) -> bool:
+    """Whether a path, relative to the root and free of links, is that of a visible Markdown file."""
+    place = PurePosixPath(path)
+    is_hidden = any(part.startswith(".") for part in place.parts)
+    return not place.is_absolute() and not is_hidden and path.lower().endswith(MARKDOWN_SUFFIXES)
+
+
 def entry_files(root: Path, folder: str = JOURNAL_FOLDER) -> list[Path]:
     """The files of the journal, or of another folder of entries, by name."""
     try:
@@ -137,12 +144,9 @@ def recover_manifest(root: Path) -> StateManifest | None:
 
 def _change_of(root: Path, ref: str, write: Mapping[str, Any]) -> FileChange:
     """Raises: ValueError and the like for anything but a Markdown file inside the root with the bytes of its digest."""
-    path = str(write.get("path", ref))
-    place, data = PurePosixPath(path), base64.b64decode(write["bytes"], validate=True)
+    path, data = str(write.get("path", ref)), base64.b64decode(write["bytes"], validate=True)
     inside = os.path.realpath(root / path).startswith(os.path.realpath(root).rstrip(os.sep) + os.sep)
-    if not inside or place.is_absolute() or any(part.startswith(".") for part in place.parts):
-        raise ValueError(path)
-    if not path.lower().endswith(MARKDOWN_SUFFIXES) or sha256_hex(data) != write["target"]:
+    if not inside or not may_be_written(path) or sha256_hex(data) != write["target"]:
         raise ValueError(path)
     before = write["before"]
     return FileChange(path, None if before is None else str(before), str(write["target"]), data)

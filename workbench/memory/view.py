@@ -113,6 +113,10 @@ class MemorySnapshot:
             cuts = tuple(cut_entry(entry, one) for entry, one in zip(entries, ids, strict=True))
         return tuple((self._with_status(resource), units) for resource, units in cuts)
 
+    def names_of(self, path: str) -> Iterator[str]:
+        """The source_refs under which a file was found: links give it several. path: absolute, without links."""
+        return (source_ref for source_ref, known in self._paths.items() if known == path)
+
     def read_bytes(self, source: Source) -> bytes | None:
         """The bytes of a source of this snapshot; None when they are no longer there as the snapshot saw them."""
         path = self._paths[source.source_ref]

@@ -83,9 +83,8 @@ def archive_answer(gate: WriteGate, answer: Answer, today: date, actor: Actor = 
     if not answer.request_id.strip():
         raise InputError("invalid_argument", "Give a request_id: it keeps a repeated request from adding twice.")
     commit = until_unmoved(lambda: _commit(gate, answer, today, actor))
-    return ArchivedAnswer(
-        request_id=answer.request_id, resource_id=answer.resource_id, page=commit.written[0], commit=commit
-    )
+    page = answer.source_ref if answer.source_ref in commit.written else commit.written[0]
+    return ArchivedAnswer(request_id=answer.request_id, resource_id=answer.resource_id, page=page, commit=commit)
 
 
 def _commit(gate: WriteGate, answer: Answer, today: date, actor: Actor) -> Commit:

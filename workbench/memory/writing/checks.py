@@ -32,8 +32,12 @@ _HEADING = re.compile(r"#{1,6}(?:\s|$)")
 
 @dataclass(frozen=True)
 class Target:
-    """One write with the place it goes to, and what its source will hold."""
+    """One write with the place it goes to, and what its source will hold.
 
+    asked: the source_ref that the writer named; the write is that of another name of the same file where it differs.
+    """
+
+    asked: str
     write: Write
     place: Place
     stamp: SourceStamp
@@ -65,6 +69,10 @@ class Planned:
     def __init__(self, snapshot: MemorySnapshot, targets: Sequence[Target]) -> None:
         self.stamps = {**snapshot.stamps, **{one.write.source_ref: one.stamp for one in targets}}
         self.identities: Identities = resolve_identities(self.stamps.values())
+        # Other names of a written file claim what it claims, and take nothing from anybody.
+        names = {one.write.source_ref for one in targets if one.write.source_ref != one.asked}
+        own = [stamp for source_ref, stamp in self.stamps.items() if source_ref not in names]
+        self.taken = resolve_identities(own).contested if names else self.identities.contested
         self.ids = {self.identities.id_of(entry) for stamp in self.stamps.values() for entry in stamp.entries}
 
     def miv(self, project_id: str, manifest: StateManifest) -> str:
@@ -76,7 +84,7 @@ class Planned:
 def find_targets(
     root: Path, layout: Layout, snapshot: MemorySnapshot, writes: Sequence[Write], most_bytes: int
 ) -> tuple[list[Target], list[str]]:
-    """The writes that can be placed, and what is wrong with the others."""
+    """The writes that can be placed, under every name of their files, and what is wrong with the others."""
     targets, findings = [], []
     for write in writes:
         try:
@@ -84,10 +92,16 @@ def find_targets(
         except Misplaced as error:
             findings.append(f"{write.source_ref}: {error}")
             continue
-        targets.append(_target(write, place, snapshot, most_bytes))
+        targets.append(_target(write.source_ref, write, place, snapshot, most_bytes))
     times = Counter(one.place.path for one in targets)
     findings += [f"{path}: it is written {count} times at once" for path, count in times.items() if count > 1]
-    return targets, findings
+    others = [
+        _target(one.asked, replace(one.write, source_ref=name), one.place._replace(layer=layer), snapshot, most_bytes)
+        for one in targets
+        for name in snapshot.names_of(str(root.resolve() / one.place.path))
+        if name != one.asked and (layer := layout.layer_of(name)) is not None
+    ]
+    return targets + others, findings
 
 
 def digest_conflicts(targets: Sequence[Target]) -> list[dict[str, str | None]]:
@@ -95,7 +109,7 @@ def digest_conflicts(targets: Sequence[Target]) -> list[dict[str, str | None]]:
     return [
         {"source_ref": one.write.source_ref, "expected": one.write.expected_digest, "found": one.before}
         for one in targets
-        if one.write.expected_digest != one.before
+        if one.write.source_ref == one.asked and one.write.expected_digest != one.before
     ]
 
 
@@ -111,7 +125,7 @@ def unreadable_writes(targets: Sequence[Target], most_bytes: int) -> Iterator[st
 
 def contested_ids(snapshot: MemorySnapshot, planned: Planned) -> Iterator[str]:
     """Ids that a write would take from whoever has them: a status would change by it."""
-    for claim in sorted(planned.identities.contested - snapshot.contested):
+    for claim in sorted(planned.taken - snapshot.contested):
         yield f"{claim}: another resource has this id already; give the new one another"
 
 
@@ -176,16 +190,16 @@ def state_of(change: StateChange) -> ResourceState:
     return ResourceState(change.status, change.superseded_by)
 
 
-def _target(write: Write, place: Place, snapshot: MemorySnapshot, most_bytes: int) -> Target:
+def _target(asked: str, write: Write, place: Place, snapshot: MemorySnapshot, most_bytes: int) -> Target:
     known, size = snapshot.stamps.get(write.source_ref), len(write.content)
     found = Found(write.source_ref, place.path, place.layer, size, UNSETTLED, 0)
     if size > most_bytes:
         source = Source(write.source_ref, place.layer, 1, 1, "", size)
-        return Target(write, place, SourceStamp(source, UNSETTLED, 0, error=OVER_SIZE), ())
+        return Target(asked, write, place, SourceStamp(source, UNSETTLED, 0, error=OVER_SIZE), ())
     # Without the old entries the bytes are parsed even where they are the same.
     bare = None if known is None else SourceStamp(known.source, known.changed_ns, known.inode, error=known.error)
     stamp, cuts = stamp_reading(found, bare, Reading(write.content, UNSETTLED, 0))
-    return Target(write, place, stamp, tuple(resource for resource, _ in cuts or ()))
+    return Target(asked, write, place, stamp, tuple(resource for resource, _ in cuts or ()))
 
 
 def _leads_back(resource_id: str, manifest: StateManifest) -> bool:

@@ -147,9 +147,7 @@ class WriteGate:
                 "read_only", "Writing to the whiteboard is switched off; set whiteboard_write = true first."
             )
         violations = {
-            one.write.source_ref: page_violations(
-                one.place.held, one.write.content, pages.get(one.write.source_ref, PageEdit())
-            )
+            one.write.source_ref: page_violations(one.place.held, one.write.content, pages.get(one.asked, PageEdit()))
             for one in targets
             if one.place.layer is Layer.WHITEBOARD
         }

@@ -13,6 +13,7 @@ from workbench.core.resource import Layer
 from workbench.core.text import is_valid_unicode
 from workbench.markdown.errors import UnreadableSource
 from workbench.memory.ignoring import IgnoreRules
+from workbench.memory.journal import may_be_written
 from workbench.memory.layout import Layout
 from workbench.memory.reading import VANISHED, read_stable
 from workbench.memory.scan import SKIPPED_FOLDERS, is_within, ref_of
@@ -47,7 +48,10 @@ def find_place(root: Path, layout: Layout, source_ref: str) -> Place:
     if layer is None:
         raise Misplaced("memory.toml wants no such file, or it does not end in .md or .markdown")
     path = _descend(os.path.realpath(root), parts)
-    return Place(os.path.relpath(path, os.path.realpath(root)), layer, read_held(Path(path)))
+    within = os.path.relpath(path, os.path.realpath(root))
+    if not may_be_written(within):
+        raise Misplaced(f"a link leads to {within}, which is hidden or no Markdown file")
+    return Place(within, layer, read_held(Path(path)))
 
 
 def _parts(source_ref: str) -> list[str]:
