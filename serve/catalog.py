@@ -35,7 +35,7 @@ def _reading(project: Project, deadline: Deadline) -> Iterator[IndexReader]:
     try:
         with project.index.reader(deadline) as reader:
             if reader.revision is None:
-                raise NotReady("index_preparing", "The memory is not indexed yet; ask again soon.")
+                raise NotReady("index_preparing", "The memory is being indexed; ask again shortly.")
             yield reader
     except DeadlinePassed:
         raise WorkbenchError("deadline_exceeded", "The memory could not be read in time; ask again.") from None

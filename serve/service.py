@@ -138,7 +138,9 @@ class Service:
         """Why a query would not be answered yet; None when every project has an index."""
         for project in self.projects.values():
             if project.index.head() is None:
-                return NotReady("index_preparing", f"The memory {project.project_id} is being indexed.")
+                return NotReady(
+                    "index_preparing", f"The memory {project.project_id} is being indexed; ask again shortly."
+                )
         return None
 
     async def drain(self, seconds: float) -> None:

@@ -14,10 +14,13 @@ import pytest
 from mcp import Client, MCPError
 
 from serve.calls import CALLS
+from serve.service import Service
 from serve.tools import build_server
 from tests.app.places import set_states, write
 from tests.serve.serving import QUERY, eventually, service_of
+from workbench.app import Home
 from workbench.core.deadline import Deadline
+from workbench.core.errors import WorkbenchError
 from workbench.core.run import RunState
 from workbench.models.fake import FakeEmbedder, FakeReranker
 
@@ -100,6 +103,32 @@ async def test_a_model_reads_what_was_wrong(
     error = json.loads(result.content[0].text)
     assert error["code"] == code
     assert says in error["message"]
+
+
+async def test_a_memory_without_an_index_only_has_to_be_waited_for(home: Path, memory: Path) -> None:
+    """Nobody who asks the service has to build: it does that by itself, and again after a failure."""
+    opened = Home.open(home, engine="fake")
+    opened.embedder = FakeEmbedder(fail_after=1)
+    service = Service(opened)
+    service.serve_project(memory)
+    try:
+        before = await refusal_of(service)
+        service.start()
+        await eventually(lambda: service.live.status()[0].failure)
+        after = await refusal_of(service)
+    finally:
+        await asyncio.to_thread(service.close)
+    assert (before.code, after.code) == ("index_preparing", "index_build_failed")
+    assert "ask again shortly" in before.message
+    assert "tried again" in after.message
+    assert "workbench index" not in before.message + after.message
+
+
+async def refusal_of(service: Service) -> WorkbenchError:
+    """How the service refuses a query."""
+    with pytest.raises(WorkbenchError) as refusal:
+        await service.answer(CALLS["activate_memory"], {"query": QUERY})
+    return refusal.value
 
 
 async def test_an_unknown_tool_is_refused_with_the_known_ones(home: Path, memory: Path) -> None:

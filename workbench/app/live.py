@@ -64,6 +64,7 @@ class LiveIndex:
         """Keep this project fresh, too, from its state as it is now."""
         if project.project_id not in self._projects:
             self._projects[project.project_id] = project
+            project.kept_fresh = True
             project.gate.on_commit.append(partial(self._committed, project.project_id))
             self._watcher.add(project.root)
 

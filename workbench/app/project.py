@@ -43,7 +43,10 @@ CANCELLED_MESSAGE = "The caller cancelled this activation, or went away."
 
 
 class Project:
-    """One memory root with its index, its retriever and its history."""
+    """One memory root with its index, its retriever and its history.
+
+    kept_fresh: whether this process builds the index whenever something changes; set by whoever sees to that.
+    """
 
     def __init__(self, home: HomeParts, root: Path) -> None:
         if not root.expanduser().is_dir():
@@ -53,6 +56,7 @@ class Project:
         self.engine_name = home.settings.engine
         self.known: SnapshotRef | None = None
         self.refresh_failure: Degradation | None = None
+        self.kept_fresh = False
 
     @cached_property
     def index(self) -> ProjectIndex:
@@ -174,6 +178,7 @@ class Project:
                 current=self.known,
                 degradations=self._degradations(),
                 engine_of=partial(self._engine_of, request.freshness or self.home.settings.freshness),
+                kept_fresh=self.kept_fresh,
             )
             if deadline.cancelled.is_set():
                 raise WorkbenchError("cancelled", CANCELLED_MESSAGE)

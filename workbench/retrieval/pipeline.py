@@ -70,11 +70,13 @@ class Retriever:
         current: SnapshotRef | None = None,
         degradations: Sequence[Degradation] = (),
         engine_of: Callable[[Revision], Embedder | None] | None = None,
+        kept_fresh: bool = False,
     ) -> Activation:
         """One activation. The same request over the same head and manifest gives the same answer.
 
         current: the memory's snapshot, as far as is known (for `stale`). degradations: known already, passed on.
         engine_of: the engine for the head, in place of the retriever's; asked once, when the head is fixed.
+        kept_fresh: whether somebody builds the index, so that who has none need not.
         Raises, each with the stage it came from: `InputError` for the request; `NotReady("index_preparing")` without a
         head; `WorkbenchError("deadline_exceeded")` when the deadline comes before any answer.
         """
@@ -85,7 +87,7 @@ class Retriever:
                 reader = stack.enter_context(self._index.reader(deadline))
                 revision = reader.revision
                 if revision is None:
-                    raise self._not_ready()
+                    raise self._not_ready(kept_fresh)
                 building = reader.building_miv()
             embedder = self._embedder if engine_of is None else engine_of(revision)
             corpus = Corpus(reader, revision, self._cache, limits, request.scopes)
@@ -106,12 +108,15 @@ class Retriever:
             previous = decode_state(request.state, self._index.project_id)
         return Work.begun(query, previous, limits, deadline, stages)
 
-    def _not_ready(self) -> WorkbenchError:
+    def _not_ready(self, kept_fresh: bool) -> WorkbenchError:
         error = self._index.last_error()
         if error is None:
-            return NotReady("index_preparing", "The memory is not indexed yet; run `workbench index`.")
-        message = f"The memory could not be indexed ({error}); run `workbench index` again."
-        return WorkbenchError("index_build_failed", message)
+            told = (
+                "is being indexed; ask again shortly." if kept_fresh else "is not indexed yet; run `workbench index`."
+            )
+            return NotReady("index_preparing", f"The memory {told}")
+        told = "that is tried again by itself; ask later." if kept_fresh else "run `workbench index` again."
+        return WorkbenchError("index_build_failed", f"The memory could not be indexed ({error}); {told}")
 
     def _ordered(self, work: Work, request: ActivationRequest, ranked: Sequence[Ranked]) -> Ordered:
         window = work.limits.rerank_window
