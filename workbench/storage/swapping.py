@@ -47,7 +47,7 @@ def put_file(path: Path, data: bytes, *, temporary: Path, area: str) -> None:
 
 
 def swap_file(path: Path, data: bytes, seen: str | None, *, area: str) -> None:
-    """Replace the bytes of digest `seen`, or create the file where it is None. The mode stays; a new file's is usual.
+    """Replace the bytes of digest `seen`, or create the file where it is None. Owner, group and mode stay.
 
     Raises: `FileMoved` when other bytes stand there by now; `StorageError("home_unwritable")`. Whatever then lies in
     `temporary_of(path)` and is neither of the two is somebody's edit, and for the caller to keep.
@@ -81,16 +81,27 @@ def move_file(path: Path, target: Path, *, area: str) -> None:
         sync_folder(path.parent)
 
 
-def digest_of(path: Path) -> str | None:
-    """sha256 of a regular file; None when there is none. Raises: OSError when it cannot be read."""
+def bytes_of(path: Path) -> bytes | None:
+    """The bytes of a regular file; None where none stands, a pipe being none. Raises: OSError when it is unreadable."""
     try:
-        return sha256_hex(path.read_bytes())
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        return None
+    with os.fdopen(handle, "rb") as file:
+        return file.read()
+
+
+def digest_of(path: Path) -> str | None:
+    """sha256 of a regular file; None where none stands. Raises: as `bytes_of`."""
+    data = bytes_of(path)
+    return None if data is None else sha256_hex(data)
 
 
 def _prepare(draft: Path, path: Path, data: bytes, area: str) -> None:
-    """Put the new bytes on the disk, with the mode of the file that they are for. A link there is never followed."""
+    """Put the new bytes on the disk, for the users of the file that they are for. A link there is never followed."""
     _make_folder(path.parent)
     step(f"{area}.prepare")
     draft.unlink(missing_ok=True)
@@ -98,13 +109,22 @@ def _prepare(draft: Path, path: Path, data: bytes, area: str) -> None:
         with draft.open("xb") as file:
             step(f"{area}.fill")
             with suppress(FileNotFoundError):
-                os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
+                _take_after(file.fileno(), path.stat())
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
     except OSError:
         draft.unlink(missing_ok=True)
         raise
+
+
+def _take_after(handle: int, old: os.stat_result) -> None:
+    """Give a new file the owner, group and mode of the one whose place it takes, as far as this user may."""
+    for owner in (old.st_uid, -1):
+        with suppress(OSError):
+            os.fchown(handle, owner, old.st_gid)
+            break
+    os.fchmod(handle, stat.S_IMODE(old.st_mode))
 
 
 def _make_folder(folder: Path) -> None:

@@ -188,6 +188,26 @@ def test_a_file_whose_name_is_decomposed_on_the_disk_is_replaced_there(world: Wo
     assert world.read("notes/cafe\u0301.md") == "New.\n"
 
 
+def test_a_file_that_nobody_may_write_is_left_alone(world: World) -> None:
+    before = world.read(DATABASE)
+    (world.root / DATABASE).chmod(0o444)
+    with pytest.raises(InputError) as error:
+        world.put("tx", {DATABASE: "# New\n"})
+    assert refused(error, "invalid_argument", DATABASE, "protected")
+    assert world.read(DATABASE) == before
+    world.put("status", {}, {"db": RETRACTED})
+    (world.root / DATABASE).chmod(0o644)
+    world.put("restored", {DATABASE: "---\nid: db\n---\n# New\n"}, {"db": CURRENT})
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_owner_and_group_of_a_file_stay(world: World) -> None:
+    os.chown(world.root / DATABASE, 1234, 4321)
+    world.put("tx", {DATABASE: "# New\n"})
+    status = (world.root / DATABASE).stat()
+    assert (status.st_uid, status.st_gid) == (1234, 4321)
+
+
 def test_the_mode_of_a_file_stays_and_a_new_one_gets_the_usual(world: World) -> None:
     (world.root / DATABASE).chmod(0o640)
     old = os.umask(0o027)

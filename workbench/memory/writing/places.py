@@ -19,6 +19,7 @@ from workbench.memory.reading import VANISHED, read_stable
 from workbench.memory.scan import SKIPPED_FOLDERS, is_within, ref_of
 
 _MOST_BYTES = 1 << 30
+_ANYBODY_WRITES = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 class Place(NamedTuple):
@@ -102,10 +103,16 @@ def _name_of(part: str, names: list[str]) -> str:
 
 
 def read_held(path: Path) -> bytes | None:
-    """The bytes of a file; None when there is none. Raises: `Misplaced` for what is no file, or cannot be read."""
+    """The bytes of a file; None when there is none.
+
+    Raises: `Misplaced` for what is no file, cannot be read, or may not be written: a replacement would get around that.
+    """
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
             raise Misplaced("something stands there that is no file")
+        if not mode & _ANYBODY_WRITES or not os.access(path, os.W_OK):
+            raise Misplaced("the file is protected against writing; make it writable first")
         return read_stable(str(path), _MOST_BYTES).raw
     except FileNotFoundError:
         return None
