@@ -31,7 +31,7 @@ from workbench.memory.own_files import OWN_FOLDER, clear_unfinished, own_path, p
 from workbench.memory.state import StateManifest, document_of, render_manifest
 from workbench.memory.versions import keep_version, read_version
 from workbench.storage.files import writing
-from workbench.storage.swapping import FileMoved, draft_of, move_file, remove_file, swap_file, temporary_of
+from workbench.storage.swapping import FileMoved, bytes_of, draft_of, move_file, remove_file, swap_file, temporary_of
 
 LOCK_PATH, _IGNORE_PATH = f"{OWN_FOLDER}/writer.lock", f"{OWN_FOLDER}/.gitignore"
 WRITER_WAIT_S = 5.0
@@ -135,10 +135,10 @@ def _replace_manifest(root: Path, manifest: StateManifest) -> None:
 def _keep(root: Path, change: FileChange) -> None:
     """Raises: `FileMoved` when the file is gone."""
     with writing(root / change.path):
-        try:
-            keep_version(root, (root / change.path).read_bytes())
-        except FileNotFoundError as error:
-            raise FileMoved(change.path) from error
+        data = bytes_of(root / change.path)
+        if data is None:
+            raise FileMoved(change.path)
+        keep_version(root, data)
 
 
 def _put_back(root: Path, entry: JournalEntry) -> None:

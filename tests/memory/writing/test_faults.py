@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from tests.memory.conftest import fill
 from tests.memory.writing.world import Broken, World, broken_at, killed_at
-from workbench.core.errors import InputError
+from workbench.core.errors import InputError, WorkbenchError
 from workbench.core.hashing import sha256_hex
 from workbench.core.resource import Status
 from workbench.memory.journal import entry_files
@@ -213,3 +214,36 @@ def test_an_edit_in_the_last_moment_wins_and_the_rest_is_put_back(tmp_path: Path
     assert told["texts"] == {**old["texts"], place: HANDS.encode()}
     assert told["states"]["user/editor.md"] == old["states"]["user/editor.md"]
     assert (world.litter(), entry_files(world.root, ".memory/conflicts")) == ([], [])
+
+
+@pytest.mark.spec("T1-4")
+@pytest.mark.parametrize("step", ["memory.journal.prepare", "memory.file.prepare", "memory.file.replace"])
+@pytest.mark.parametrize("what", ["a folder", "a pipe", "a link out", "nothing", "nobody's"])
+def test_a_file_that_becomes_another_thing_in_the_last_moment_is_left_as_it_is(
+    tmp_path: Path, step: str, what: str
+) -> None:
+    world = small(tmp_path / "memory")
+    path, outside = world.root / DATABASE, tmp_path / "outside.md"
+    outside.write_text("Kept.", encoding="utf-8")
+    makes: dict[str, Callable[[], object]] = {
+        "a folder": path.mkdir,
+        "a pipe": lambda: os.mkfifo(path),
+        "a link out": lambda: path.symlink_to(outside),
+        "nothing": lambda: None,
+        "nobody's": lambda: path.touch(0o000),
+    }
+
+    def become(name: str) -> None:
+        if name == step and path.is_file() and not path.is_symlink() and path.stat().st_size:
+            path.unlink()
+            makes[what]()
+
+    with on_step(become), pytest.raises(WorkbenchError) as refused:
+        change(world)
+    assert refused.value.code in ("digest_conflict", "home_unwritable")
+    assert path.is_file() == (what in ("a link out", "nobody's"))
+    assert (path.is_symlink(), outside.read_text(encoding="utf-8")) == (what == "a link out", "Kept.")
+    assert not (world.root / QUEUE).exists()
+    assert World(world.root).told()["states"]["user/editor.md"][0] is Status.CURRENT
+    world.gate().recover()
+    assert world.litter() == []

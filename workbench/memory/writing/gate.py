@@ -6,6 +6,7 @@ No other code replaces a source or the state manifest. A commit waits for no ind
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -26,6 +27,7 @@ from workbench.memory.whiteboard.contract import Actor, PageEdit, page_violation
 from workbench.memory.writing import checks
 from workbench.memory.writing.checks import Planned, Target
 from workbench.memory.writing.ledger import Record, commit_of, spilled, transaction, withdrawn
+from workbench.memory.writing.places import Misplaced
 from workbench.memory.writing.values import Commit, StateChange, Write
 from workbench.storage.swapping import FileMoved
 
@@ -177,7 +179,9 @@ class WriteGate:
         try:
             perform(self.root, entry)
         except FileMoved as error:
-            _raise_conflicts(checks.digest_conflicts([one.as_now(self.root) for one in written]))
+            # What stands there by now may be no file any more, and has no digest to name.
+            with suppress(Misplaced):
+                _raise_conflicts(checks.digest_conflicts([one.as_now(self.root) for one in written]))
             message = f"{error} was changed just now; read it again and repeat the change."
             raise InputError("digest_conflict", message) from error
 
