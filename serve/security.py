@@ -7,39 +7,43 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import os
+import re
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from workbench.core.errors import InputError, StorageError
-from workbench.storage.files import FILE_MODE
+from workbench.core.errors import InputError
+from workbench.storage.files import atomic_write, writing
 
 MOST_BODY_BYTES = 1024 * 1024
 BODY_TIMEOUT_S = 10.0
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """Answered without a token: they say nothing of anybody's memory."""
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
+_HTTP_PORT = 80
+"""The port that no client names."""
+_TOKEN = re.compile(rb"[\x21-\x7e]{16,}")
 
 
 def token_of(path: Path) -> str:
     """The bearer token in an owner-only file, made at the first time.
 
-    Raises: `StorageError("home_unwritable")`; `InputError("unauthorized")` when others could read the file.
+    Raises: `StorageError("home_unwritable")`; `InputError("unauthorized")` when others could read the file, or when it
+    holds nothing that is hard to guess.
     """
-    try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "w", encoding="utf-8") as file:
-            file.write(secrets.token_urlsafe(32))
-    except FileExistsError:
-        pass
-    except OSError as error:
-        raise StorageError("home_unwritable", f"Make {path.parent} writable and try again.") from error
-    if path.stat().st_mode & 0o077:
+    if not path.exists():
+        atomic_write(path, secrets.token_urlsafe(32).encode(), durable=False)
+    with writing(path):
+        mode, token = path.stat().st_mode, path.read_bytes().strip()
+    if mode & 0o077:
         raise InputError("unauthorized", f"Others can read {path}: remove it, and a new token is made.")
-    return path.read_text(encoding="utf-8").strip()
+    if not _TOKEN.fullmatch(token):
+        raise InputError("unauthorized", f"{path} holds no token: remove it, and a new one is made.")
+    return token.decode()
 
 
 class Guard:
@@ -70,15 +74,22 @@ class Guard:
         if server is None or server[1] is None:
             return None
         headers, hosts = Headers(scope=scope), {f"{name}:{server[1]}" for name in _LOCAL}
-        origin = headers.get("origin")
-        if headers.get("host") not in hosts:
+        if server[1] == _HTTP_PORT:
+            hosts |= set(_LOCAL)
+        if headers.get("host", "").lower() not in hosts:
             return 403, "unauthorized", "The Host header names another host; ask for 127.0.0.1 with the port."
-        if origin is not None and origin.removeprefix("http://") not in hosts:
+        if not {origin.lower() for origin in headers.getlist("origin")} <= {f"http://{host}" for host in hosts}:
             return 403, "unauthorized", "The request comes from a page of another origin."
-        given = headers.get("authorization", "").removeprefix("Bearer ").encode()
-        if scope["path"] not in OPEN_PATHS and not hmac.compare_digest(given, (self._token or "").encode()):
+        if scope["path"] not in OPEN_PATHS and not self._is_owner(headers.getlist("authorization")):
             return 401, "unauthorized", "Send the bearer token of the home's `serve/token` file."
         return None
+
+    def _is_owner(self, given: Sequence[str]) -> bool:
+        """Whether the one Authorization header bears the token; of several nobody could say which one counts."""
+        if len(given) != 1 or not self._token:
+            return False
+        scheme, _, token = given[0].partition(" ")
+        return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token.encode())
 
 
 async def _body(scope: Scope, receive: Receive) -> tuple[bytes, tuple[int, str, str] | None]:

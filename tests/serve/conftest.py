@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import httpx2 as httpx
 import pytest
 
-from tests.serve.serving import new_memory
+from tests.serve.serving import Daemon, daemon_of, new_memory
 
 
 @pytest.fixture
@@ -17,12 +19,20 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture
-def place() -> Iterator[Path]:
+@contextmanager
+def short_folder() -> Iterator[Path]:
     """A folder whose path leaves room for a socket's name."""
     folder = Path(tempfile.mkdtemp(prefix="mw-"))
-    yield folder
-    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    with short_folder() as folder:
+        yield folder
 
 
 @pytest.fixture
@@ -33,3 +43,16 @@ def home(place: Path) -> Path:
 @pytest.fixture
 def memory(place: Path) -> Path:
     return new_memory(place)
+
+
+@pytest.fixture(scope="module")
+def daemon() -> Iterator[Daemon]:
+    """A running service that the tests of a module share; none of them may end it or leave it changed."""
+    with short_folder() as folder, daemon_of(folder / "home", new_memory(folder)) as running:
+        yield running
+
+
+@pytest.fixture
+def client(daemon: Daemon) -> Iterator[httpx.Client]:
+    with daemon.client() as client:
+        yield client

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx2 as httpx
@@ -19,23 +16,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 from serve import openapi
 from serve.calls import CALLS
-from tests.serve.serving import QUERY, Daemon, daemon_of, new_memory
+from tests.serve.serving import QUERY, Daemon
 
 BIG = 2 * 1024 * 1024
-
-
-@pytest.fixture(scope="module")
-def daemon() -> Iterator[Daemon]:
-    folder = Path(tempfile.mkdtemp(prefix="mw-"))
-    with daemon_of(folder / "home", new_memory(folder)) as running:
-        yield running
-    shutil.rmtree(folder)
-
-
-@pytest.fixture
-def client(daemon: Daemon) -> Iterator[httpx.Client]:
-    with daemon.client() as client:
-        yield client
 
 
 def test_a_script_gets_memory_as_json(client: httpx.Client) -> None:
