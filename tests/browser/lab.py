@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.conftest import ROOT
 
@@ -87,6 +87,23 @@ class Lab:
         """Run all cells of the notebook that is open, to their end."""
         page.wait_for_function("() => window.jupyterapp?.shell.currentWidget?.sessionContext")
         assert page.evaluate(_RUN_ALL), "a cell failed"
+
+
+@contextmanager
+def in_the_dark(page: Page) -> Iterator[None]:
+    """JupyterLab in its dark theme while the block runs."""
+    _turn(page, "Dark")
+    yield
+    _turn(page, "Light")
+
+
+def _turn(page: Page, theme: str) -> None:
+    """Change the theme, and wait for the splash that JupyterLab draws over everything meanwhile to go."""
+    page.evaluate(
+        "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", f"JupyterLab {theme}"
+    )
+    expect(page.locator("body")).to_have_attribute("data-jp-theme-light", str(theme == "Light").lower())
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.app.places import PAGES, write
-from tests.browser.lab import PATIENCE_S, Lab, keep_picture
+from tests.browser.lab import PATIENCE_S, Lab, in_the_dark, keep_picture
 from tests.browser.many_runs import many_runs
 from workbench.app import Home
 from workbench.core.case import Case, CaseState, EvidenceRef
@@ -98,11 +98,8 @@ def test_a_person_labels_by_keys_and_sees_the_report_grow(shown: Shown) -> None:
     seen.asks("发布前检查什么")
     assert evidence(seen.case("green tea water")) == [(TEA, f"{TEA}#@root")]
     expect(seen.root.locator(".mw-report caption")).to_have_text("Report so far: 1 ready case", timeout=PATIENCE_MS)
-    seen.page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
-    expect(seen.page.locator("body")).to_have_attribute("data-jp-theme-light", "false")
-    keep_picture(seen.page, "labelling-dark")
-    seen.page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})")
-    expect(seen.page.locator("body")).to_have_attribute("data-jp-theme-light", "true")
+    with in_the_dark(seen.page):
+        keep_picture(seen.page, "labelling-dark")
 
 
 def test_keys_of_the_widget_are_not_keys_of_the_notebook(shown: Shown) -> None:
