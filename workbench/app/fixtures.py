@@ -42,6 +42,14 @@ def save_export(exported: EvaluationExport, folder: Path) -> tuple[Path, ...]:
     return *_save(folder, {FIXTURE_FILE: exported.fixture_json}), *save_report(exported.report, folder)
 
 
+def export_note(home: HomeParts, exported: EvaluationExport) -> str:
+    """What to know before importing an export; empty: nothing."""
+    size, most = len(exported.fixture_json.encode()), resolve_limits(home.settings.limits).fixture_bytes
+    if size <= most:
+        return ""
+    return f"fixture.json has {size} bytes; an import takes it where the limit fixture_bytes is more than {most}."
+
+
 def save_trec(home: HomeParts, selection: Selection, folder: Path) -> tuple[Path, ...]:
     """Write the ready cases of a selection as TREC files; replaces these files. Raises: `home_unwritable`."""
     case_ids = ready_cases(home.store, selection.project_ids, selection.case_ids)

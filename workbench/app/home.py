@@ -11,6 +11,7 @@ from workbench.app.project import Project
 from workbench.app.selection import Selection, select
 from workbench.core.progress import Progress, no_progress
 from workbench.core.settings import home_folder, load_settings
+from workbench.evaluation.sets import read_set
 from workbench.storage.files import owner_only_folder
 
 if TYPE_CHECKING:
@@ -38,6 +39,11 @@ class Home(HomeParts):
         """The project whose memory root is `root`. Raises: `project_unknown` when there is no such folder."""
         return Project(self, root)
 
+    def set_projects(self, name: str) -> tuple[Project, ...]:
+        """The projects of an imported set whose memories stand; none for a fixture. Raises: as `read_set`."""
+        roots = map(Path, read_set(self.folder, name).roots)
+        return tuple(self.project(root) for root in roots if root.is_dir())
+
     def select(
         self, set_name: str | None = None, case_ids: Sequence[str] = (), project: Project | None = None
     ) -> Selection:
@@ -63,6 +69,18 @@ class Home(HomeParts):
         from workbench.app.fixtures import export_set
 
         return export_set(self, selection, seed=seed, progress=progress)
+
+    def save_export(self, exported: EvaluationExport, folder: Path) -> tuple[Path, ...]:
+        """Write an export as files; replaces those of an earlier one. Raises: `home_unwritable`."""
+        from workbench.app.fixtures import save_export
+
+        return save_export(exported, folder)
+
+    def export_note(self, exported: EvaluationExport) -> str:
+        """What to know before importing an export; empty: nothing."""
+        from workbench.app.fixtures import export_note
+
+        return export_note(self, exported)
 
     def replay(
         self, selection: Selection, config: ReplayConfig, progress: Progress = no_progress

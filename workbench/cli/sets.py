@@ -10,7 +10,6 @@ import typer
 from workbench.cli.common import JsonOption, ProjectOption, session
 from workbench.cli.selection import CaseOption, SetOption, chosen
 from workbench.cli.terminal import note, progress_bars, show_json, show_table
-from workbench.core.limits import resolve_limits
 from workbench.evaluation.sets import SetFormat
 from workbench.storage.files import owner_only_folder
 
@@ -36,7 +35,7 @@ def export_set(
     as_json: JsonOption = False,
 ) -> None:
     """Write ready cases as fixture.json, which `import fixture` reads, and the report on them beside it."""
-    from workbench.app.fixtures import save_export, save_trec
+    from workbench.app.fixtures import save_trec
 
     here = session(context, project, as_json)
     home = here.home()
@@ -44,10 +43,9 @@ def export_set(
     owner_only_folder(out)
     with progress_bars(quiet=here.as_json) as progress:
         exported = home.export(selection, progress=progress)
-    size, most = len(exported.fixture_json.encode()), resolve_limits(home.settings.limits).fixture_bytes
-    if size > most:
-        note(f"fixture.json has {size} bytes; an import takes it where the limit fixture_bytes is more than {most}.")
-    files = save_export(exported, out) + (save_trec(home, selection, out) if trec else ())
+    if said := home.export_note(exported):
+        note(said)
+    files = home.save_export(exported, out) + (save_trec(home, selection, out) if trec else ())
     if here.as_json:
         show_json({"set_digest": exported.report.set_digest, "cases": exported.report.cases, "files": files})
     else:

@@ -121,6 +121,10 @@ class CaseBook:
         """The cases of these projects in these states (None: any), the oldest first."""
         return self._cases.list(project_ids, states)
 
+    def counts(self, project_ids: Sequence[str], case_ids: Sequence[str] | None = None) -> dict[CaseState, int]:
+        """How many cases of these projects, all or only the given, are in each state."""
+        return self._cases.counts(project_ids, case_ids)
+
     def frozen(self, case: CaseSummary) -> FrozenCorpus:
         """The corpus that a case froze. Raises: `InputError("run_not_found")` when the case is none of this home."""
         return self._corpus(case.project_id, self._history.asked(case.run_id).manifest)

@@ -21,6 +21,13 @@ WHERE r.project_id IN (SELECT value FROM json_each(:project_ids))
 ORDER BY c.created_at, r.run_rowid
 """
 
+COUNTS = """
+SELECT c.state, count(*) FROM evaluation_cases AS c JOIN retrieval_runs AS r ON r.run_id = c.run_id
+WHERE r.project_id IN (SELECT value FROM json_each(:project_ids))
+    AND (:case_ids IS NULL OR c.case_id IN (SELECT value FROM json_each(:case_ids)))
+GROUP BY c.state
+"""
+
 EVIDENCE = "SELECT resource_id, unit_key, excerpt FROM evaluation_evidence WHERE case_id = ? ORDER BY rowid"
 
 # The run may have been removed since its corpus was checked; and somebody else may have made the case.

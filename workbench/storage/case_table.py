@@ -70,6 +70,16 @@ class CaseTable:
         with self._store.reading() as connection:
             return tuple(CaseSummary.model_validate(dict(row)) for row in _rows(connection, sql.LIST, values))
 
+    def counts(self, project_ids: Sequence[str], case_ids: Sequence[str] | None = None) -> dict[CaseState, int]:
+        """How many cases of these projects, all or only the given, are in each state."""
+        values = {
+            "project_ids": json.dumps(list(project_ids)),
+            "case_ids": None if case_ids is None else json.dumps(list(case_ids)),
+        }
+        with self._store.reading() as connection:
+            found = connection.execute(sql.COUNTS, values).fetchall()
+        return dict.fromkeys(CaseState, 0) | {CaseState(state): count for state, count in found}
+
 
 def conflict(case: Case, expected_version: int) -> InputError:
     """The error for somebody who read another version than the one that stands now."""
