@@ -22,10 +22,9 @@ from tests.evaluation.recorded import (
 from workbench.core.case import CaseState
 from workbench.core.run import RunError
 from workbench.evaluation.runs import INTERRUPTED, RunHistory
-from workbench.storage.run_pages import RunCounts, RunEnd, RunFilter
+from workbench.storage.run_pages import ANY_RUN, RunCounts, RunEnd, RunFilter
 
 BROKEN = RunError(stage="fusion", code="internal", summary="broke")
-ANY = RunFilter()
 
 
 def fail(runs: RunHistory, error: RunError = BROKEN, project: str = PROJECT) -> str:
@@ -34,11 +33,13 @@ def fail(runs: RunHistory, error: RunError = BROKEN, project: str = PROJECT) -> 
     return run_id
 
 
-def walked(runs: RunHistory, size: int, chosen: RunFilter = ANY, projects: tuple[str, ...] = (PROJECT,)) -> list[str]:
+def walked(
+    runs: RunHistory, size: int, chosen: RunFilter = ANY_RUN, projects: tuple[str, ...] = (PROJECT,)
+) -> list[str]:
     """The run ids of all pages, one after another."""
     found, behind = [], None
     while True:
-        page = runs.page(projects, chosen, size, behind)
+        page = runs.page(projects, size, chosen=chosen, behind=behind)
         found += [row.run_id for row in page.rows]
         if not page.more:
             return found
@@ -65,7 +66,7 @@ def test_a_row_says_what_became_of_its_run_and_of_its_case(runs: RunHistory, tmp
     cases = case_book(tmp_path, runs)
     cases.resolve(cases.create(answered).case_id, 1, [resource(1)], False)
 
-    newest, oldest = runs.page((PROJECT,), ANY, 10).rows
+    newest, oldest = runs.page((PROJECT,), 10).rows
 
     assert (newest.run_id, newest.end, newest.error_code) == (broken, RunEnd.FAILED, "internal")
     assert (newest.latency_us, newest.case_state) == (None, None)
@@ -97,7 +98,7 @@ def test_filters_and_counts_agree(runs: RunHistory, tmp_path: Path) -> None:
         pinned=1,
         removable=4,
     )
-    assert counts.total == runs.page((PROJECT,), ANY, 0).total == 6
+    assert counts.total == runs.page((PROJECT,), 0).total == 6
     assert runs.clear(PROJECT) == counts.removable
 
 
@@ -105,16 +106,16 @@ def test_a_page_is_found_when_the_run_before_it_has_gone_and_others_have_come(ru
     record_corpus(runs, "miv-1", {})
     pinned, *others = [record_run(runs) for _ in range(4)]
     case_book(tmp_path, runs).create(pinned)
-    first = runs.page((PROJECT,), ANY, 2)
+    first = runs.page((PROJECT,), 2)
     assert [row.run_id for row in first.rows] == [others[2], others[1]]
     record_run(runs)
 
     runs.clear(PROJECT)
 
-    assert [row.run_id for row in runs.page((PROJECT,), ANY, 2, first.rows[-1].place).rows] == [pinned]
+    assert [row.run_id for row in runs.page((PROJECT,), 2, behind=first.rows[-1].place).rows] == [pinned]
 
 
 def test_a_history_without_runs_is_one_empty_page(runs: RunHistory) -> None:
-    assert runs.page((PROJECT,), ANY, 10) == ((), 0, False)
-    assert runs.page((), ANY, 10) == ((), 0, False)
+    assert runs.page((PROJECT,), 10) == ((), 0, False)
+    assert runs.page((), 10) == ((), 0, False)
     assert runs.counts((PROJECT,)) == RunCounts(dict.fromkeys(RunEnd, 0), 0, 0, 0, 0)

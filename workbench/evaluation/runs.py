@@ -20,7 +20,7 @@ from workbench.storage.blobs import BlobStore
 from workbench.storage.central_store import CentralStore
 from workbench.storage.corpus_table import CorpusEntry, CorpusTable, Reader
 from workbench.storage.process_mark import ProcessMark
-from workbench.storage.run_pages import RunCounts, RunFilter, RunPage, RunPages
+from workbench.storage.run_pages import ANY_RUN, RunCounts, RunFilter, RunPage, RunPages
 from workbench.storage.run_table import ArmHits, AskedRun, RunTable
 
 if TYPE_CHECKING:
@@ -111,12 +111,14 @@ class RunHistory:
         """The project's runs, the newest first. Raises: `StorageError`."""
         return self._runs.list(project_id, limit)
 
-    def page(self, project_ids: Sequence[str], chosen: RunFilter, size: int, behind: int | None = None) -> RunPage:
-        """A page of the runs of some projects, the newest first; behind: the place of the last run of the page before.
+    def page(
+        self, project_ids: Sequence[str], size: int, *, chosen: RunFilter = ANY_RUN, behind: int | None = None
+    ) -> RunPage:
+        """A page of the runs of some projects, the newest first. behind: the place of the last run of the page before.
 
         Raises: `StorageError`.
         """
-        return self._pages.page(project_ids, chosen, size, behind)
+        return self._pages.page(project_ids, size, chosen, behind)
 
     def counts(self, project_ids: Sequence[str]) -> RunCounts:
         """How many runs these projects have, of which kind, and how many `clear` would remove."""

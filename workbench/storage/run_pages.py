@@ -34,6 +34,9 @@ class RunFilter:
     degraded: bool = False
 
 
+ANY_RUN = RunFilter()
+
+
 class RunRow(NamedTuple):
     """One run in a list. place: in the order of arrival, in this database only. degradations: their codes.
 
@@ -112,7 +115,7 @@ class RunPages:
     def __init__(self, store: CentralStore) -> None:
         self._store = store
 
-    def page(self, project_ids: Sequence[str], chosen: RunFilter, size: int, behind: int | None) -> RunPage:
+    def page(self, project_ids: Sequence[str], size: int, chosen: RunFilter, behind: int | None) -> RunPage:
         """The newest runs of these projects, or those that arrived before the run at the place `behind`.
 
         A place stays good when its run has gone. A size below 1 gives no rows.

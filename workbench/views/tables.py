@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from pandas.io.formats.style import Styler
 
+    from workbench.views.diagnostics.indexes import IndexRow
+
 CANDIDATE_COLUMNS = (
     "final_rank",
     "resource_id",
@@ -91,6 +93,31 @@ def runs_table(records: Sequence[RunRecord]) -> pd.DataFrame:
         for record in records
     ]
     return pd.DataFrame(rows)
+
+
+def indexes_table(rows: Sequence[IndexRow]) -> pd.DataFrame:
+    """One row an index: where it stands against its memory, and what it holds."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        [
+            {
+                "memory": row.root,
+                "state": str(row.state),
+                "revision": row.head.revision_id if row.head else None,
+                "resources": row.head.resource_count if row.head else None,
+                "units": row.head.unit_count if row.head else None,
+                "engine": row.head.engine_name if row.head else None,
+                "built": row.head.created_at if row.head else None,
+                "new": row.new,
+                "changed": row.changed,
+                "removed": row.removed,
+                "unreadable": len(row.unreadable),
+                "problem": row.problem,
+            }
+            for row in rows
+        ]
+    )
 
 
 def stage_times_table(records: Sequence[RunRecord]) -> pd.DataFrame:
