@@ -136,6 +136,15 @@ def test_a_new_text_takes_the_place_of_an_old_one_in_one_transaction(world: Worl
     assert "SQLite" in world.read(DATABASE)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"), [("adr-7.md", "adr-7-2.md"), ("2026-11-02.md", "2026-11-02-2.md"), ("v-2.md", "v-3.md")]
+)
+def test_a_number_that_belongs_to_a_name_is_not_counted_on(world: World, old: str, new: str) -> None:
+    world.write("notes/v.md", "# First\n")
+    world.write(f"notes/{old}", "# Old\n")
+    assert entries.supersede_by_text(world.gate(), f"notes/{old}", "# New\n", BY)[1] == f"notes/{new}"
+
+
 def test_an_entry_of_a_log_is_superseded_in_that_log(world: World) -> None:
     old = f"{LOG}#2026-11-02 Deploy"
     _, new_id = entries.supersede_by_text(world.gate(), old, "It had worked after all.", BY, title="Deploy")

@@ -5,7 +5,7 @@ Never changes anything past the gate. Whiteboard pages have operations of their 
 
 from __future__ import annotations
 
-import re
+import itertools
 import uuid
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -139,9 +139,10 @@ def _successor_ref(snapshot: MemorySnapshot, source_ref: str) -> str:
     """The same source where it has sections, else the first free name beside it: `db.md`, `db-2.md`, `db-3.md`."""
     if snapshot.stamps[source_ref].source.layer in (*SECTIONED, Layer.WHITEBOARD):
         return source_ref
-    path = PurePosixPath(source_ref)
-    stem, number = re.fullmatch(r"(.*?)(?:-(\d{1,6}))?", path.stem, re.DOTALL).groups()  # type: ignore[union-attr]
-    number = int(number or 1) + 1
-    while (ref := str(path.with_name(f"{stem}-{number}{path.suffix}"))) in snapshot.stamps:
-        number += 1
-    return ref
+    path, known = PurePosixPath(source_ref), snapshot.stamps
+    stem, _, number = path.stem.rpartition("-")
+    if not (number.isdecimal() and str(path.with_name(f"{stem}{path.suffix}")) in known):
+        # A number that is part of the name, as in a date or `adr-7`: one more would be another thing's name.
+        stem, number = path.stem, "1"
+    refs = (str(path.with_name(f"{stem}-{count}{path.suffix}")) for count in itertools.count(int(number) + 1))
+    return next(ref for ref in refs if ref not in known)
