@@ -57,7 +57,8 @@ def _run_bridge(roots: Sequence[Path]) -> None:
 
 def _run_service(roots: Sequence[Path], **how: Any) -> int:
     try:
-        from serve.daemon import Running, run
+        from serve.daemon import run
+        from serve.hold import Running
     except ImportError as error:
         hint = "pip install 'memory-workbench[serve]'"
         raise WorkbenchError("invalid_argument", f"The package {error.name} is missing: {hint}.") from error
@@ -66,6 +67,7 @@ def _run_service(roots: Sequence[Path], **how: Any) -> int:
     except Running as running:
         card = running.card
         port = f"on port {card['port']} and " if card.get("port") else ""
-        note(f"The home is served already by process {card.get('pid')}, {port}on the sockets in {home_folder()}/serve.")
+        who = f"process {card['pid']}" if card.get("pid") else "a process that has just begun"
+        note(f"The home is served already by {who}, {port}on the sockets in {home_folder()}/serve.")
         return 0 if how["port"] is None or card.get("port") else 1
     return 0

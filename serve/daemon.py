@@ -15,15 +15,14 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
-from typing import Any
 
 import structlog
 import uvicorn
-from filelock import FileLock, Timeout
 from mcp.server.stdio import stdio_server
 
 from serve.connections import SteadyProtocol
 from serve.errors import trouble
+from serve.hold import Hold
 from serve.http import build_app
 from serve.logs import set_up_logs
 from serve.place import Place
@@ -32,8 +31,8 @@ from serve.service import Service
 from serve.tools import build_server
 from workbench import __version__
 from workbench.app import Home
-from workbench.core.errors import WorkbenchError
-from workbench.storage.files import FILE_MODE
+from workbench.core.errors import InputError, StorageError, WorkbenchError
+from workbench.storage.files import writing
 
 GRACE_S = 5.0
 """How long running calls may go on after SIGTERM before they are cancelled."""
@@ -42,42 +41,31 @@ BACKLOG = 1_024
 _log = structlog.get_logger("serve")
 
 
-class Running(Exception):
-    """Another process serves this home; `card` is what it says of itself."""
-
-    def __init__(self, card: dict[str, Any]) -> None:
-        super().__init__("running")
-        self.card = card
-
-
 def run(
     home: Path, roots: Sequence[Path], *, port: int | None, linger_s: float | None, show_queries: bool = False
 ) -> None:
     """Serve a home until SIGTERM or SIGINT.
 
     port: of the loopback, 0 for any free one, None for none. linger_s: end after so many seconds without a client.
-    Raises: `Running`; `WorkbenchError` for a root or a home that cannot be served.
+    Raises: `Running`; `WorkbenchError` for a root, a port or a home that cannot be served.
     """
     set_up_logs()
     place = Place.of(home)
-    lock = FileLock(place.lock, timeout=0, mode=FILE_MODE)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise Running(place.announced()) from None
+    hold = Hold(place)
     try:
         _allow_connections()
-        asyncio.run(_Daemon(place, home, roots, port, linger_s, show_queries).serve())
+        asyncio.run(_Daemon(place, hold, home, roots, port, linger_s, show_queries).serve())
+        if hold.lost:
+            raise StorageError("home_unwritable", f"{home} was removed or replaced; start the service again.")
     finally:
-        for left in (place.mcp_socket, place.http_socket, place.card):
-            left.unlink(missing_ok=True)
-        lock.release()
+        hold.release()
 
 
 class _Daemon:
     def __init__(
         self,
         place: Place,
+        hold: Hold,
         home: Path,
         roots: Sequence[Path],
         port: int | None,
@@ -85,19 +73,23 @@ class _Daemon:
         show_queries: bool,
     ) -> None:
         self._place, self._roots, self._port, self._linger_s = place, roots, port, linger_s
-        self._home, self._show_queries = home, show_queries
+        self._hold, self._home, self._show_queries = hold, home, show_queries
         self._clients: set[asyncio.Task[None]] = set()
 
     async def serve(self) -> None:
         """From the first socket to the last."""
+        bridged, listeners, token = _unix_socket(self._place.mcp_socket), [_unix_socket(self._place.http_socket)], None
+        if self._port is not None:
+            token = token_of(self._place.token)
+            listeners.append(_loopback_socket(self._port))
         self._service = Service(Home.open(self._home), show_queries=self._show_queries)
         for root in self._roots:
             self._service.serve_project(root)
         self._service.start()
         bridges = await asyncio.start_unix_server(
-            self._client, sock=_unix_socket(self._place.mcp_socket), limit=MOST_BODY_BYTES + 1024, backlog=BACKLOG
+            self._client, sock=bridged, limit=MOST_BODY_BYTES + 1024, backlog=BACKLOG
         )
-        web, listeners = self._web()
+        web = self._web(token)
         serving = asyncio.create_task(web.serve(sockets=listeners))
         ports = [one.getsockname()[1] for one in listeners if one.family == socket.AF_INET]
         self._place.announce(pid=os.getpid(), version=__version__, port=ports[0] if ports else None)
@@ -113,11 +105,7 @@ class _Daemon:
         await asyncio.to_thread(self._service.close)
         _log.info("ended")
 
-    def _web(self) -> tuple[uvicorn.Server, list[socket.socket]]:
-        listeners, token = [_unix_socket(self._place.http_socket)], None
-        if self._port is not None:
-            token = token_of(self._place.token)
-            listeners.append(_loopback_socket(self._port))
+    def _web(self, token: str | None) -> uvicorn.Server:
         config = uvicorn.Config(
             build_app(self._service, token),
             http=SteadyProtocol,
@@ -131,14 +119,14 @@ class _Daemon:
         )
         web = uvicorn.Server(config)
         web.capture_signals = nullcontext  # type: ignore[method-assign,assignment] # they are this daemon's
-        return web, listeners
+        return web
 
     async def _until_told(self, serving: asyncio.Task[None]) -> None:
         told, loop = asyncio.Event(), asyncio.get_running_loop()
         for one in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(one, told.set)
         last_used = time.monotonic()
-        while not told.is_set() and not serving.done():
+        while not (told.is_set() or serving.done() or self._hold.lost):
             if self._clients or self._service.busy:
                 last_used = time.monotonic()
             elif self._linger_s is not None and time.monotonic() - last_used > self._linger_s:
@@ -179,11 +167,12 @@ class _Lines:
 
 def _unix_socket(path: Path) -> socket.socket:
     """A listening socket that only its owner can reach; a stale one is replaced, since the lock is held."""
-    path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
     try:
-        listener.bind(str(path))
+        with writing(path):
+            path.unlink(missing_ok=True)
+            listener.bind(str(path))
     finally:
         os.umask(before)
     listener.listen(BACKLOG)
@@ -194,7 +183,11 @@ def _loopback_socket(port: int) -> socket.socket:
     # asyncio switches Nagle off only where the protocol is named; with it an answer waits 40 ms for its second half.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(("127.0.0.1", port))
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError as error:
+        reason = f"Port {port} cannot be used ({error.strerror})"
+        raise InputError("invalid_argument", f"{reason}; choose another one with --port, or 0 for any.") from error
     return listener
 
 

@@ -163,8 +163,9 @@ class Service:
         self._threads.shutdown(wait=False, cancel_futures=True)
         for project in self.projects.values():
             project.index.close()
-            with suppress(WorkbenchError), project.index.writer():
-                pass  # the last to close folds the write-ahead log into the file, which readers cannot
+            if project.index.path.exists():
+                with suppress(WorkbenchError), project.index.writer():
+                    pass  # the last to close folds the write-ahead log into the file, which readers cannot
         self.home.history.close()
 
     def _ended(self, deadline: Deadline) -> None:
