@@ -271,6 +271,23 @@ def test_cases_are_listed_by_project_and_state_the_oldest_first(book: CaseBook, 
     assert listed("one", states=set()) == listed("three") == listed() == []
 
 
+def test_cases_are_counted_by_state_of_projects_or_of_chosen_ones(book: CaseBook, runs: RunHistory) -> None:
+    for project in ("one", "two"):
+        record_corpus(runs, "miv-1", notes(1), project=project)
+    ids = [book.create(record_run(runs, candidate(1), project=one)).case_id for one in ("one", "two", "one", "one")]
+    book.resolve(ids[0], 1, [unit(1)], False)
+    book.resolve(ids[2], 1, (), True)
+
+    def counted(*projects: str, case_ids: list[str] | None = None) -> tuple[int, int, int]:
+        counts = book.counts(projects, case_ids)
+        return counts[CaseState.DRAFT], counts[CaseState.READY], counts[CaseState.NEEDS_EVIDENCE]
+
+    assert counted("one") == (1, 1, 1)
+    assert counted("one", "two") == (2, 1, 1)
+    assert counted("one", "two", case_ids=ids[:2]) == (1, 1, 0)
+    assert counted("one", case_ids=[]) == counted("three") == counted() == (0, 0, 0)
+
+
 def test_frozen_bodies_are_checked_at_every_read(tmp_path: Path, book: CaseBook, case: Case) -> None:
     frozen = book.frozen(case)
     note = notes(4)["notes/1.md"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from workbench.core.candidate import Candidate
 
@@ -28,7 +29,7 @@ def outcome(candidate: Candidate) -> str:
     return str(candidate.exclusion_reason or candidate.disposition)
 
 
-_KEYS: dict[Column, Callable[[Candidate], int | str | None]] = {
+_KEYS: dict[Column, Callable[[Candidate], Any]] = {
     Column.FINAL: lambda one: one.final_rank,
     Column.PATH: lambda one: one.path,
     Column.EXACT: lambda one: one.exact_rank,
@@ -58,7 +59,7 @@ def sorted_candidates(candidates: Sequence[Candidate], sort: Sort) -> tuple[Cand
     key = _KEYS[sort.column]
     in_order = sorted(candidates, key=lambda one: one.final_rank)
     valued = [one for one in in_order if key(one) is not None]
-    valued.sort(key=lambda one: key(one) or 0, reverse=sort.descending)
+    valued.sort(key=key, reverse=sort.descending)
     return (*valued, *(one for one in in_order if key(one) is None))
 
 
