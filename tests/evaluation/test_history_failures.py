@@ -163,6 +163,7 @@ threads = [threading.Thread(target=work) for _ in range(3)]
 
 STEPS = ("begin_run", "begin_run.commit", "succeed_run", "succeed_run.commit", "add_manifest", "add_manifest.commit")
 STEPS += ("archive_bodies", "archive_bodies.commit", "complete_manifest", "collect", "collect.commit")
+STEPS += ("collect_bodies", "collect_bodies.commit")
 
 
 @pytest.mark.field(99)
@@ -185,6 +186,7 @@ with on_step(die):
     kept = process.communicate()[0].strip()
     assert process.returncode == -signal.SIGKILL
 
+    assert claimed(tmp_path) <= stored(tmp_path)
     runs = history(tmp_path)
     runs.recover()
     assert len(runs.get(kept).trace.candidates) == 1
@@ -193,6 +195,7 @@ with on_step(die):
     record_corpus(runs, "miv-5", {"a": Note("a", "5")})
     record_corpus(runs, "miv-6", {"a": Note("a", "6")})
     assert stored(tmp_path) == {Note("a", "5").content_hash, Note("a", "6").content_hash}
+    assert claimed(tmp_path) == stored(tmp_path)
     assert record_run(runs, miv="miv-6")
 
 
@@ -214,6 +217,14 @@ def test_marks_of_processes_that_ended_are_swept(tmp_path: Path) -> None:
     assert len(list((tmp_path / "running").iterdir())) == 1
     history(tmp_path).recover()
     assert not list((tmp_path / "running").iterdir())
+
+
+def claimed(home: Path) -> set[str]:
+    """The bodies that the store takes for archived."""
+    connection = sqlite3.connect(home / "local.db")
+    rows = connection.execute("SELECT sha256 FROM retrieval_corpus_blobs WHERE byte_size IS NOT NULL").fetchall()
+    connection.close()
+    return {sha256 for (sha256,) in rows}
 
 
 def stored(home: Path) -> set[str]:

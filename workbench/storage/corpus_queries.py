@@ -70,6 +70,10 @@ WHERE last_manifest IS NOT NULL AND NOT EXISTS (
 RETURNING resource_hash
 """
 
-IN_USE = "SELECT 1 FROM retrieval_run_resources WHERE resource_hash = ? LIMIT 1"
+_IN_USE = "EXISTS (SELECT 1 FROM retrieval_run_resources AS r WHERE r.resource_hash = sha256)"
+
+FORGET_UNUSED = f"UPDATE retrieval_corpus_blobs SET byte_size = NULL WHERE sha256 = ? AND NOT {_IN_USE}"
+
+UNUSED = f"SELECT sha256 FROM retrieval_corpus_blobs WHERE byte_size IS NULL AND NOT {_IN_USE} ORDER BY sha256"
 
 FREE_BLOB = "DELETE FROM retrieval_corpus_blobs WHERE sha256 = ?"

@@ -103,12 +103,18 @@ class CorpusTable:
     def collect(self) -> int:
         """Drop manifests that no run refers to (each project's latest two stay) and the bodies that only they had.
 
-        Returns the number of bodies removed. The files go inside the transaction: nobody can refer to one meanwhile.
+        Returns the number of bodies removed. What is to go counts as not archived first, so that a killed call leaves
+        no row without its body. The files go inside a transaction: nobody can refer to one meanwhile.
         """
         with self._store.writing("collect") as connection:
             connection.execute(sql.FREE_MANIFESTS)
             freed = {sha256 for (sha256,) in connection.execute(sql.FREE_ENTRIES).fetchall()}
-            unused = sorted(one for one in freed if connection.execute(sql.IN_USE, (one,)).fetchone() is None)
+            connection.executemany(sql.FORGET_UNUSED, [(one,) for one in sorted(freed)])
+        with self._store.reading() as connection:
+            if connection.execute(sql.UNUSED).fetchone() is None:
+                return 0
+        with self._store.writing("collect_bodies") as connection:
+            unused = [sha256 for (sha256,) in connection.execute(sql.UNUSED).fetchall()]
             connection.executemany(sql.FREE_BLOB, [(one,) for one in unused])
             for one in unused:
                 self._blobs.remove(one)
