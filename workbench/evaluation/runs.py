@@ -153,12 +153,12 @@ class RunHistory:
 
         return why(record, resource, self.corpus(record), status)
 
-    def clear(self, project_id: str) -> int:
-        """Delete the project's runs that no case refers to, and bodies that nothing needs any more; how many runs.
+    def clear(self, *project_ids: str) -> int:
+        """Delete the projects' runs that no case refers to, and bodies that nothing needs any more; how many runs.
 
         Runs in progress stay. Raises: `StorageError`.
         """
-        cleared = self._runs.clear(project_id)
+        cleared = self._runs.clear(project_ids)
         self._corpora.collect()
         return cleared
 

@@ -63,7 +63,9 @@ DELETE FROM retrieval_runs WHERE run_rowid IN (
 )
 """
 
-CLEAR = f"DELETE FROM retrieval_runs WHERE project_id = ? AND {_UNPINNED}"
+CLEAR = f"""
+DELETE FROM retrieval_runs WHERE project_id IN (SELECT value FROM json_each(?)) AND {_UNPINNED}
+"""
 
 RUN_COLUMNS = """
 run_rowid, run_id, project_id, request_key, query, json_extract(request, '$.scopes') AS scopes, state, started_at,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from workbench.core.activation import ActivationRequest, ActivationResult, IndexState
@@ -105,10 +105,10 @@ class RunTable:
         with self._store.writing("interrupt_runs") as connection:
             return sum(connection.execute(sql.INTERRUPT, shape | {"owner": owner}).rowcount for owner in dead)
 
-    def clear(self, project_id: str) -> int:
-        """Delete the project's ended runs that no case refers to. Returns how many."""
+    def clear(self, project_ids: Sequence[str]) -> int:
+        """Delete the projects' ended runs that no case refers to. Returns how many."""
         with self._store.writing("clear_runs", durable=True) as connection:
-            return connection.execute(sql.CLEAR, (project_id,)).rowcount
+            return connection.execute(sql.CLEAR, (json.dumps(list(project_ids)),)).rowcount
 
     def list(self, project_id: str, limit: int) -> tuple[RunSummary, ...]:
         """The project's runs, the newest first."""

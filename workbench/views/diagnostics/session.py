@@ -118,7 +118,7 @@ class DiagnosticsSession:
                 self._work(lambda progress: self._export(folder, progress), steps.exported)
             case Clear(question):
                 self._work(
-                    lambda _: sum(map(self._home.history.clear, question.project_ids)),
+                    lambda _: self._home.history.clear(*question.project_ids),
                     lambda state, removed: steps.cleared(state, question, removed),
                 )
             case Stop():

@@ -150,7 +150,8 @@ def counted_to_clear(state: DiagnosticsState, question: Question) -> Diagnostics
     state = replace(state, request=None)
     if question.removable:
         return replace(state, question=question)
-    kept = f" {counted(question.pinned, 'run')} with a case stay." if question.pinned else ""
+    stays = "stays" if question.pinned == 1 else "stay"
+    kept = f" {counted(question.pinned, 'run')} with a case {stays}." if question.pinned else ""
     return replace(state, message=Message(f"There is no run to remove.{kept}"))
 
 
@@ -207,7 +208,8 @@ def failed(state: DiagnosticsState, text: str) -> DiagnosticsState:
 
 
 def task_failed(state: DiagnosticsState, text: str) -> DiagnosticsState:
-    """What was under way did not work."""
+    """What was under way did not work. A clear may have got some way: what there is now is listed."""
+    state = newest(state) if state.task and state.task.kind is Kind.CLEAR else state
     return replace(state, task=None, message=Message(text, bad=True))
 
 
