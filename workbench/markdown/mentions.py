@@ -29,6 +29,9 @@ _DEFINITION = re.compile(r"[-*+]\s+(.+?)\s*(?:[:：]|\s[—–-]\s)")
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
 _NAME_BORDER = re.compile(r"[,，、;；]")
 _MARKUP = "*_` \t"
+_RUN = re.compile(r"\w+")
+_CJK = CJK_RUN.pattern.removesuffix("+")
+_CJK_OR_RUN = re.compile(rf"{_CJK}|(?:(?!{_CJK})\w)+")
 
 
 class Prose(NamedTuple):
@@ -85,6 +88,25 @@ def find_mention(name: str, prose: str) -> int | None:
     return None if found is None else found.start()
 
 
+class Mentions:
+    """Texts by the words in them, so that a name is looked for only where all its words are."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+        self._having: dict[str, set[int]] = {}
+        for number, text in enumerate(texts):
+            for word in set(_words(text)):
+                self._having.setdefault(word, set()).add(number)
+
+    def find(self, name: str) -> Iterator[tuple[int, int]]:
+        """The texts that name it, by number, each with the place of the first mention; in their order."""
+        having = sorted((self._having.get(word, set()) for word in set(_words(name))), key=len)
+        for number in sorted(having[0].intersection(*having[1:])) if having else range(len(self._texts)):
+            at = find_mention(name, self._texts[number])
+            if at is not None:
+                yield number, at
+
+
 def glossary_terms(prose: Prose) -> Iterator[Term]:
     """The terms of a glossary page: rows of its tables (the last column is the meaning), and `- term: meaning`.
 
@@ -102,6 +124,15 @@ def glossary_terms(prose: Prose) -> Iterator[Term]:
             for line, item in enumerate(lines, block.first + 1):
                 if defined := _DEFINITION.match(item):
                     yield from _term([defined[1]], line)
+
+
+def _words(text: str) -> Iterator[str]:
+    """Runs of letters and digits; CJK characters one by one, since there is no telling where a name ends there."""
+    for run in _RUN.findall(text):
+        if run.isascii():
+            yield run
+        else:
+            yield from _CJK_OR_RUN.findall(run)
 
 
 def _term(cells: Sequence[str], line: int) -> Iterator[Term]:

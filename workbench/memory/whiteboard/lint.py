@@ -14,7 +14,7 @@ from datetime import date, timedelta
 from workbench.core.resource import Status
 from workbench.markdown.cards import Card, read_page
 from workbench.markdown.errors import UnreadableSource
-from workbench.markdown.mentions import Prose, Term, find_mention, glossary_terms, links_in, read_prose
+from workbench.markdown.mentions import Mentions, Prose, Term, glossary_terms, links_in, read_prose
 from workbench.memory.whiteboard.places import is_archive
 from workbench.memory.whiteboard.report import Check, Coverage, Finding, LintReport, LintRule
 
@@ -167,28 +167,29 @@ def _stale(cards: list[_Looked], status: Callable[[str], Status], oldest: date) 
 
 def _missing_cards(cards: list[_Looked], known: list[_Looked], terms: list[Term]) -> Iterator[Finding]:
     """Terms that several cards use while no card's id or title names them. The place is the first use."""
-    titles = [text.casefold() for card in known for text in card.names]
+    titles = Mentions([text.casefold() for card in known for text in card.names])
     bodies = [card.text.casefold() for card in cards]
+    mentions = Mentions(bodies)
     for term in terms:
         names = [name.casefold() for name in term.names]
-        if any(find_mention(name, title) is not None for name in names for title in titles):
+        if any(True for name in names for _ in titles.find(name)):
             continue
-        uses = [
-            (card, body.count("\n", 0, min(found)))
-            for card, body in zip(cards, bodies, strict=True)
-            if (found := [at for name in names if (at := find_mention(name, body)) is not None])
-        ]
+        uses: dict[int, int] = {}
+        for number, at in (found for name in names for found in mentions.find(name)):
+            uses[number] = min(at, uses.get(number, at))
         if len(uses) >= LEAST_CARDS_FOR_A_TERM:
-            (first, lines_below), users = uses[0], ", ".join(card.card.card_id for card, _ in uses)
+            first, users = min(uses), ", ".join(cards[number].card.card_id for number in sorted(uses))
             message = f"the term {' / '.join(term.names)} has no card and is used by {users}"
-            yield first.finding(LintRule.MISSING_CARD, message, lines_below)
+            lines_below = bodies[first].count("\n", 0, uses[first])
+            yield cards[first].finding(LintRule.MISSING_CARD, message, lines_below)
 
 
 def _missing_links(cards: list[_Looked]) -> Iterator[Finding]:
-    for card in cards:
-        for other in cards:
-            at = find_mention(other.card.title, card.text) if other.card.title else None
-            if at is not None and not other.names & (card.names | card.links):
+    mentions = Mentions([card.text for card in cards])
+    for other in cards:
+        for number, at in mentions.find(other.card.title) if other.card.title else ():
+            card = cards[number]
+            if not other.names & (card.names | card.links):
                 message = f"names {other.card.title} and has no link to [[{other.card.card_id}]]"
                 yield card.finding(LintRule.MISSING_LINK, message, card.text.count("\n", 0, at))
 
