@@ -15,29 +15,31 @@ from threading import RLock, Thread
 from typing import Any, BinaryIO
 
 from serve import handshake
+from serve.place import Place
 from serve.starting import connected, hello
 from workbench.core.errors import ERROR_CODES
 
 LONGEST_LINE = 1024 * 1024
-OPENING_ID = "bridge-initialize"
+OPENING_ID, INTERRUPTED = "bridge-initialize", "service_interrupted"
 INVALID_REQUEST, INTERNAL_ERROR = -32600, -32603
 
 
 class Bridge:
     """One client on two streams.
 
-    What every new connection hears first: the memories of this client, then its own `initialize` and `initialized`.
+    What every new connection hears first: the memories of this client, then its last `initialize` and `initialized`.
     """
 
     def __init__(self, home: Path, roots: Sequence[Path], source: BinaryIO, sink: BinaryIO) -> None:
         self._home, self._source, self._sink = home, source, sink
-        self._opening: list[bytes] = [hello(roots)]
+        self._hello, self._opening = hello(roots), dict[str, bytes]()
         self._open: dict[str, Any] = {}
         self._service: socket.socket | None = None
         self._linking, self._writing = RLock(), RLock()
 
     def run(self) -> None:
-        """Until the client closes its side."""
+        """Until the client closes its side. Raises: as `Place.of`."""
+        Place.of(self._home)
         Thread(target=self._link, daemon=True).start()
         while line := self._source.readline(LONGEST_LINE + 1):
             if len(line) > LONGEST_LINE:
@@ -48,18 +50,18 @@ class Bridge:
     def _from_client(self, line: bytes) -> None:
         message = _parsed(line)
         method, request_id = message.get("method"), message.get("id")
-        if method == "initialize" and request_id is not None:
-            self._answer(request_id, result=handshake.answer(message.get("params") or {}))
-            self._open_with(json.dumps(message | {"id": OPENING_ID}).encode() + b"\n")
+        if method == "initialize" and handshake.is_opening(message):
+            self._answer(request_id, result=handshake.answer(message["params"]))
+            self._open_with(method, json.dumps(message | {"id": OPENING_ID}).encode() + b"\n")
         elif method == "notifications/initialized":
-            self._open_with(line)
+            self._open_with(method, line)
         else:
             self._send(line, request_id if method is not None else None)
 
-    def _open_with(self, line: bytes) -> None:
+    def _open_with(self, method: str, line: bytes) -> None:
         """Say this now, and first of all to every later connection."""
         with self._linking:
-            self._opening.append(line)
+            self._opening[method] = line
             if self._service is not None:
                 self._say(line)
 
@@ -70,7 +72,7 @@ class Bridge:
             if request_id is not None:
                 self._open[_key(request_id)] = request_id
                 if not said:
-                    self._interrupt()
+                    self._interrupt("No service could be started; the log in the home may say why")
 
     def _say(self, line: bytes) -> bool:
         """Write to the service; whether it is still there."""
@@ -86,7 +88,7 @@ class Bridge:
         with self._linking:
             if self._service is service:
                 self._service = None
-                self._interrupt()
+                self._interrupt(f"{ERROR_CODES[INTERRUPTED].capitalize()}; call again")
 
     def _link(self) -> bool:
         """Be connected to the service, which is started where none runs; whether that worked."""
@@ -94,7 +96,7 @@ class Bridge:
             if self._service is None and (found := connected(self._home)) is not None:
                 self._service = found
                 Thread(target=self._listen, args=(found,), daemon=True).start()
-                self._say(b"".join(self._opening))
+                self._say(b"".join((self._hello, *self._opening.values())))
             return self._service is not None
 
     def _listen(self, service: socket.socket) -> None:
@@ -118,10 +120,9 @@ class Bridge:
                 self._open.pop(_key(answered), None)
         self._write(line)
 
-    def _interrupt(self) -> None:
+    def _interrupt(self, why: str) -> None:
         """Answer what nobody will answer any more."""
-        code = "service_interrupted"
-        data = {"code": code, "message": f"{ERROR_CODES[code].capitalize()}; call again."}
+        data = {"code": INTERRUPTED, "message": f"{why}."}
         for key in tuple(self._open):
             request_id = self._open.pop(key, None)
             error = {"code": INTERNAL_ERROR, "message": data["message"], "data": data}

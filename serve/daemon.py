@@ -6,7 +6,6 @@ A second start finds the first. The lock is the system's: however a process ends
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import resource
 import signal
@@ -18,20 +17,18 @@ from pathlib import Path
 
 import structlog
 import uvicorn
-from mcp.server.stdio import stdio_server
 
+from serve.clients import Clients
 from serve.connections import SteadyProtocol
-from serve.errors import trouble
 from serve.hold import Hold
 from serve.http import build_app
 from serve.logs import set_up_logs
 from serve.place import Place
 from serve.security import MOST_BODY_BYTES, token_of
 from serve.service import Service
-from serve.tools import build_server
 from workbench import __version__
 from workbench.app import Home
-from workbench.core.errors import InputError, StorageError, WorkbenchError
+from workbench.core.errors import InputError, StorageError
 from workbench.storage.files import writing
 
 GRACE_S = 5.0
@@ -74,7 +71,6 @@ class _Daemon:
     ) -> None:
         self._place, self._roots, self._port, self._linger_s = place, roots, port, linger_s
         self._hold, self._home, self._show_queries = hold, home, show_queries
-        self._clients: set[asyncio.Task[None]] = set()
 
     async def serve(self) -> None:
         """From the first socket to the last."""
@@ -86,8 +82,9 @@ class _Daemon:
         for root in self._roots:
             self._service.serve_project(root)
         self._service.start()
+        self._clients = Clients(self._service)
         bridges = await asyncio.start_unix_server(
-            self._client, sock=bridged, limit=MOST_BODY_BYTES + 1024, backlog=BACKLOG
+            self._clients.serve, sock=bridged, limit=MOST_BODY_BYTES + 1024, backlog=BACKLOG
         )
         web = self._web(token)
         serving = asyncio.create_task(web.serve(sockets=listeners))
@@ -99,9 +96,8 @@ class _Daemon:
         bridges.close()
         web.should_exit = True
         await self._service.drain(GRACE_S)
-        for client in self._clients:
-            client.cancel()
-        await asyncio.gather(serving, *self._clients, return_exceptions=True)
+        await self._clients.close()
+        await asyncio.gather(serving, return_exceptions=True)
         await asyncio.to_thread(self._service.close)
         _log.info("ended")
 
@@ -127,42 +123,12 @@ class _Daemon:
             loop.add_signal_handler(one, told.set)
         last_used = time.monotonic()
         while not (told.is_set() or serving.done() or self._hold.lost):
-            if self._clients or self._service.busy:
+            if self._clients.any or self._service.busy:
                 last_used = time.monotonic()
             elif self._linger_s is not None and time.monotonic() - last_used > self._linger_s:
                 return
             with suppress(TimeoutError):
                 await asyncio.wait_for(told.wait(), LOOK_S)
-
-    async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One bridge: a line that names its memories, then MCP in lines until either side closes."""
-        task = asyncio.current_task()
-        assert task is not None
-        self._clients.add(task)
-        try:
-            hello = json.loads(await reader.readline())
-            projects = [self._service.serve_project(Path(root)) for root in hello["projects"]]
-            server = build_server(self._service, projects[0] if projects else None)
-            async with stdio_server(reader, _Lines(writer)) as (incoming, outgoing):  # type: ignore[arg-type]
-                await server.run(incoming, outgoing, server.create_initialization_options())
-        except (OSError, ValueError, KeyError, WorkbenchError, ExceptionGroup) as error:
-            _log.warning("client_lost", **trouble(error))
-        finally:
-            self._clients.discard(task)
-            writer.close()
-
-
-class _Lines:
-    """The writing half of a stream, as the SDK's line transport wants it."""
-
-    def __init__(self, writer: asyncio.StreamWriter) -> None:
-        self._writer = writer
-
-    async def write(self, text: str) -> None:
-        self._writer.write(text.encode())
-
-    async def flush(self) -> None:
-        await self._writer.drain()
 
 
 def _unix_socket(path: Path) -> socket.socket:

@@ -21,6 +21,16 @@ comes back as `reuse` without text, and `remove` lists what to drop. memory_reca
 An error is an object {code, message, stage?, detail?}; its message names the next step."""
 
 
+def is_opening(message: Mapping[str, Any]) -> bool:
+    """Whether this `initialize` is one that the SDK would take; what is none is for it to refuse."""
+    params, request_id = message.get("params"), message.get("id")
+    if not isinstance(request_id, str | int) or isinstance(request_id, bool) or not isinstance(params, dict):
+        return False
+    client = params.get("clientInfo")
+    named = isinstance(client, dict) and all(isinstance(client.get(key), str) for key in ("name", "version"))
+    return named and isinstance(params.get("protocolVersion"), str) and isinstance(params.get("capabilities"), dict)
+
+
 def answer(params: Mapping[str, Any]) -> dict[str, Any]:
     """The result of `initialize`."""
     asked = params.get("protocolVersion")

@@ -40,7 +40,10 @@ def connected(home: Path) -> socket.socket | None:
         else:
             return connection
         if started is None:
-            started = _start(home, place)
+            try:
+                started = _start(home, place)
+            except OSError:
+                return None
         elif started.poll() is not None:
             if started.returncode != 0:
                 return None

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
@@ -18,13 +21,23 @@ from mcp.server.stdio import stdio_server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from serve import handshake
-from serve.bridge import LONGEST_LINE
+from serve.bridge import INVALID_REQUEST, LONGEST_LINE
 from serve.calls import CALLS
 from serve.place import Place
 from serve.service import Service
 from serve.tools import build_server
 from tests.conftest import ROOT
-from tests.serve.serving import QUERY, command, end_service, environment, is_alive, stdio_client, until
+from tests.serve.serving import (
+    QUERY,
+    Stdio,
+    command,
+    daemon_of,
+    end_service,
+    environment,
+    is_alive,
+    stdio_client,
+    until,
+)
 from workbench.app import Home
 
 HEAVY = ("mcp", "mcp_types", "starlette", "uvicorn", "numpy", "onnxruntime", "sqlite3", "workbench.app")
@@ -105,6 +118,58 @@ def test_an_oversized_message_is_refused_and_the_next_one_served(home: Path, mem
         assert refusal["id"] is None
         assert "longer than" in refusal["error"]["message"]
         assert client.activated()["fragments"]
+
+
+def test_what_is_no_message_is_answered_and_the_next_one_served(home: Path, memory: Path) -> None:
+    """A request that the SDK cannot read would otherwise be waited for for ever; half a character is enough."""
+    call = '{"jsonrpc": "2.0", "id": %s, "method": "tools/call", "params": {"name": "index_status", "arguments": %s}}'
+    unreadable = {
+        call % (7, '{"project": "\\ud83d"}'): 7,
+        call % ('"eight"', '{"project": ' + "[" * 300 + "]" * 300 + "}"): "eight",
+        call % (9, '{"project": ' + "[" * 100_000 + "]" * 100_000 + "}"): None,
+        call % ("[10]", "{}"): None,
+        call % (1.5, "{}"): None,
+        "no JSON": None,
+        "[" + call % (11, "{}") + "]": None,
+        "12": None,
+    }
+    with stdio_client(home, memory) as client:
+        client.open()
+        assert client.process.stdin is not None
+        for line, request_id in unreadable.items():
+            client.process.stdin.write(line.encode() + b"\n")
+            client.process.stdin.flush()
+            refusal = client.hear()
+            assert (refusal["id"], refusal["error"]["code"]) == (request_id, INVALID_REQUEST)
+        client.process.stdin.write(call.encode().replace(b"index_status", b"\xff") % (b"13", b"{}") + b"\n")
+        client.process.stdin.flush()
+        assert client.hear()["error"]["code"] == INVALID_REQUEST
+        assert client.activated()["fragments"]
+
+
+def test_an_opening_that_is_none_is_refused_and_a_right_one_taken(home: Path, memory: Path) -> None:
+    wrong: list[Any] = [[1], "x", {}, {"protocolVersion": 1, "capabilities": {}, "clientInfo": {}}]
+    with stdio_client(home, memory) as client:
+        for params in wrong:
+            assert "error" in client.ask("initialize", params)
+        assert client.open()["serverInfo"]
+        assert client.open("2025-03-26")["protocolVersion"] == "2025-03-26"
+        assert client.activated()["fragments"]
+
+
+def test_whoever_does_not_introduce_himself_is_hung_up_on_and_noted(home: Path, memory: Path) -> None:
+    hellos = [b"5", b"{}", b"[]", b'{"projects": 5}', b'{"projects": [5]}', b'{"projects": ["/no/secret"]}', b"\xff"]
+    with daemon_of(home, memory) as daemon:
+        for hello in [*hellos, b"[" * 100_000, b"x" * 2_000_000]:
+            with socket.socket(socket.AF_UNIX) as stranger:
+                stranger.connect(str(daemon.place.mcp_socket))
+                with contextlib.suppress(BrokenPipeError):
+                    stranger.sendall(hello + b"\n")
+                with contextlib.suppress(ConnectionResetError):
+                    assert stranger.recv(1) == b""
+    events = [json.loads(line) for line in (home.parent / "daemon.log").read_text(encoding="utf-8").splitlines()]
+    assert {event["event"] for event in events} == {"serving", "built", "client_lost", "ending", "ended"}
+    assert "secret" not in str(events)
 
 
 @pytest.mark.anyio
@@ -198,4 +263,17 @@ def test_a_service_that_cannot_start_is_an_error_not_silence(home: Path, memory:
         client.open()
         error = client.call("activate_memory", query=QUERY)["error"]
     assert error["data"]["code"] == "service_interrupted"
+    assert "no service could be started" in error["message"].lower()
     assert sys.executable not in str(error)
+
+
+def test_a_home_without_room_for_a_service_is_an_error_not_a_traceback(home: Path, memory: Path) -> None:
+    home.mkdir(mode=0o700)
+    (home / "serve").write_text("in the way", encoding="utf-8")
+    client = Stdio(home, memory, "fake")
+    client.open()
+    assert client.call("activate_memory", query=QUERY)["error"]["data"]["code"] == "service_interrupted"
+    assert client.process.stdin is not None and client.process.stderr is not None
+    client.process.stdin.close()
+    assert client.process.stderr.read() == b""
+    assert client.close() == 0
