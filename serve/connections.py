@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADER_TIMEOUT_S = 10.0
@@ -29,6 +31,15 @@ class SteadyProtocol(H11Protocol):
         super().handle_events()
         if self._headers_due is not None and self.cycle is not None and not self.cycle.response_complete:
             self._headers_due.cancel()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP, in the one shape."""
+        body = json.dumps({"code": "invalid_argument", "message": msg}).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        begun = h11.Response(status_code=400, reason=b"Bad Request", headers=[*headers, (b"connection", b"close")])
+        for event in (begun, h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Expect nothing more."""

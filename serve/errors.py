@@ -27,9 +27,11 @@ HTTP_STATUS = {
     "read_only": 403,
     "cancelled": 499,
     "internal": 500,
+    "home_unwritable": 500,
+    "store_damaged": 500,
     "deadline_exceeded": 504,
 }
-"""code -> HTTP status; what is not ready is 503, a file or database that cannot serve 500, everything else 400."""
+"""code -> HTTP status; what is not ready is 503, another file or database that cannot serve 500, all else 400."""
 _NOT_READY_EXIT = 3
 _log = structlog.get_logger("serve")
 

@@ -1,6 +1,7 @@
 """Structured logs of the service: one JSON object a line on stderr, without memory text or queries.
 
-Messages of libraries are kept as they were written, without the values that they would show.
+Messages of libraries are kept as they were written, without the values that they would show, and to the end of their
+first line: further ones are made from values.
 """
 
 from __future__ import annotations
@@ -51,6 +52,6 @@ class _Structured(logging.Handler):
             record.levelno,
             "library",
             logger=record.name,
-            message=str(record.msg)[:LONGEST_MESSAGE],
+            message=str(record.msg).partition("\n")[0][:LONGEST_MESSAGE],
             **(trouble(error) if error else {}),
         )

@@ -21,6 +21,7 @@ from serve import handshake
 from serve.call import Call
 from serve.calls import CALLS
 from serve.catalog import CATALOG_URI, RESOURCE_URI, catalog_of, place_of, text_of
+from serve.errors import public
 from serve.service import Service
 from workbench.app import Project
 from workbench.core.deadline import Deadline
@@ -97,8 +98,9 @@ def build_server(service: Service, default: Project | None = None) -> Server[Any
             else:
                 text = await service.run(lambda: text_of(project, resource_id, deadline), deadline)
                 kind = "text/markdown"
-        except WorkbenchError as error:
-            raise MCPError(types.INVALID_PARAMS, error.message, error.as_dict()) from None
+        except Exception as error:  # noqa: BLE001 - the last seam before the client
+            shown = public(error)
+            raise MCPError(types.INVALID_PARAMS, shown.message, shown.as_dict()) from None
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=str(params.uri), mime_type=kind, text=text)]
         )

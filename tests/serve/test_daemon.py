@@ -9,7 +9,9 @@ import signal
 import subprocess
 import threading
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 
 from serve.place import Place
@@ -97,6 +99,30 @@ def test_the_log_is_structured_and_holds_no_query(home: Path, memory: Path) -> N
     assert events.count("call") == 2
     assert events[-1] == "ended"
     assert not any("secret" in line or "PostgreSQL" in line for line in lines)
+
+
+def test_a_full_disk_costs_what_is_written_and_no_answer(home: Path, memory: Path) -> None:
+    with daemon_of(home, memory) as daemon, daemon.client() as client:
+        process = psutil.Process(daemon.process.pid)
+        allowed = process.rlimit(psutil.RLIMIT_FSIZE)
+
+        def ask(name: str, **arguments: object) -> dict[str, Any]:
+            answer = client.post(f"/v1/{name}", json=arguments)
+            assert str(home) not in answer.text
+            return answer.json() | {"status": answer.status_code}
+
+        process.rlimit(psutil.RLIMIT_FSIZE, (1, allowed[1]))
+        (memory / "user/sea.md").write_text("# Sea\n\nThe harbour freezes.\n", encoding="utf-8")
+        until(lambda: ask("index_status")["failure"])
+        answer = ask("memory_recall", query=QUERY)
+        assert answer["fragments"][0]["path"] == "decisions/queue.md"
+        assert [note["code"] for note in answer["degradations"]] == ["index_refresh_failed"]
+        assert answer["run_id"] is None
+        refused = ask("memory_write", source_ref="user/tide.md", text="# Tide\n\nHigh at noon.\n")
+        assert (refused["status"], refused["code"]) == (500, "home_unwritable")
+        process.rlimit(psutil.RLIMIT_FSIZE, allowed)
+        until(lambda: "user/sea.md" in str(ask("memory_recall", query="harbour freezes")))
+        assert ask("memory_write", source_ref="user/tide.md", text="# Tide\n\nHigh at noon.\n")["ok"]
 
 
 @pytest.mark.slow

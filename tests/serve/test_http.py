@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import socket
 import stat
 import subprocess
@@ -128,6 +130,19 @@ def test_stalled_slow_and_idle_clients_hold_nobody_up(daemon: Daemon, client: ht
         for connection in connections:
             connection.close()
     assert client.get("/healthz").json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize(
+    "request_lines",
+    [b"no HTTP", b"GET / HTTP/1.1\r\nHost: a\r\nHost: b", b"GET /healthz HTTP/1.1\r\nX: " + b"x" * 99_999],
+)
+def test_what_is_no_request_is_refused_in_the_one_shape(daemon: Daemon, request_lines: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", daemon.card["port"])) as connection:
+        connection.sendall(request_lines + b"\r\n\r\n")
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        assert response.status == 400
+        assert json.loads(response.read())["code"] == "invalid_argument"
 
 
 def test_metrics_count_calls_by_name_and_code(client: httpx.Client) -> None:

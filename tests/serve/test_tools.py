@@ -243,6 +243,20 @@ async def test_resources_show_the_catalog_and_the_text_of_what_is_current(home: 
     assert text.startswith("# 发布检查")
 
 
+async def test_a_resource_that_cannot_be_read_shows_no_place_on_this_machine(home: Path, memory: Path) -> None:
+    async with service_of(home, memory) as service, Client(build_server(service)) as client:
+        (catalog,) = (await client.list_resources()).resources
+        (project,) = service.projects.values()
+        project.index.close()
+        project.index.path.unlink()
+        project.index.path.mkdir()
+        with pytest.raises(MCPError) as refusal:
+            await client.read_resource(catalog.uri)
+        answer = await client.call_tool("activate_memory", {"query": QUERY})
+    assert refusal.value.error.data["code"] == json.loads(answer.content[0].text)["code"] == "home_unwritable"
+    assert str(home) not in str(refusal.value.error) + answer.content[0].text
+
+
 async def test_a_run_of_a_memory_that_is_not_served_is_not_found(home: Path, memory: Path, place: Path) -> None:
     other = write(place / "other", {"private.md": "# Private\n\nNobody else's business.\n"})
     async with service_of(home, other) as service:

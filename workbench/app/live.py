@@ -133,5 +133,5 @@ class LiveIndex:
 def _note(failure: Failure) -> DegradationNote:
     error = failure.error
     if isinstance(error, WorkbenchError):
-        return DegradationNote(code=error.code, detail=error.message)
+        return DegradationNote(code=error.code, detail=error.outline)
     return DegradationNote(code="internal", detail=type(error).__name__)

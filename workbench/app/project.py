@@ -146,7 +146,7 @@ class Project:
         except WorkbenchError as error:
             if deadline is not None and deadline.cancelled.is_set():
                 raise
-            self.refresh_failure = Degradation(Degraded.INDEX_REFRESH_FAILED, f"{error.code}: {error.message}")
+            self.refresh_failure = Degradation(Degraded.INDEX_REFRESH_FAILED, f"{error.code}: {error.outline}")
             raise
         self.refresh_failure = None
         return report

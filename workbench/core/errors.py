@@ -83,6 +83,11 @@ class WorkbenchError(Exception):
         return shape
 
     @property
+    def outline(self) -> str:
+        """The message as it may travel: it names no place on this machine outside of the memory."""
+        return self.message
+
+    @property
     def exit_status(self) -> int:
         """The exit status of the `workbench` command for this error: 2 bad input, 3 not ready, 4 internal."""
         if self.code in _INTERNAL:
@@ -100,6 +105,11 @@ class NotReady(WorkbenchError):
 
 class StorageError(WorkbenchError):
     """A file or database cannot serve."""
+
+    @property
+    def outline(self) -> str:
+        """What the code means: the message says where the file is."""
+        return f"{ERROR_CODES[self.code]}."
 
 
 class ModelError(WorkbenchError):

@@ -92,7 +92,7 @@ class _Build:
             with _stopping_at_the_deadline():
                 return self._build(revision_id)
         except BaseException as error:
-            self._writer.fail(revision_id, error.message if isinstance(error, WorkbenchError) else INTERRUPTED)
+            self._writer.fail(revision_id, error.outline if isinstance(error, WorkbenchError) else INTERRUPTED)
             raise
 
     def _build(self, revision_id: int) -> BuildReport:
