@@ -58,3 +58,14 @@ def test_a_missing_library_names_what_to_install() -> None:
 
     with pytest.raises(ModelError, match=r"needs torch.*memory-workbench\[torch\]"):
         Loader("m", load).get()
+
+
+def test_why_a_model_cannot_be_loaded_names_its_file_and_not_where_it_lies() -> None:
+    """It is read by agents, too, whom the folders of this machine do not concern."""
+
+    def load() -> None:
+        raise RuntimeError("Load model from /home/somebody/models/m/model.onnx failed: Protobuf parsing failed.")
+
+    with pytest.raises(ModelError, match=r"model from model\.onnx failed") as raised:
+        Loader("m", load).get()
+    assert "somebody" not in raised.value.message

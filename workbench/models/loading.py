@@ -5,6 +5,7 @@ Also the seam where a runtime's exceptions become `ModelError`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -15,6 +16,7 @@ from workbench.core.errors import ModelError, WorkbenchError
 from workbench.models.base import LoadState
 
 T = TypeVar("T")
+_FOLDERS = re.compile(r"(?<![\w.])(?:/[^/\s'\":]+)+/")
 
 
 class Loader(Generic[T]):
@@ -58,6 +60,6 @@ def translating(name: str, action: str) -> Iterator[None]:
         extra = "pip install 'memory-workbench[torch]'"
         raise ModelError("model_invalid", f"The model {name} needs {error.name}; run `{extra}`.") from error
     except Exception as error:
-        reason = str(error).strip().splitlines()[0:1] or [type(error).__name__]
+        said = _FOLDERS.sub("", str(error)).strip().splitlines()[0:1] or [type(error).__name__]
         hint = f"run `workbench models verify {name}`"
-        raise ModelError("model_invalid", f"The model {name} could not {action} ({reason[0]}); {hint}.") from error
+        raise ModelError("model_invalid", f"The model {name} could not {action} ({said[0]}); {hint}.") from error
