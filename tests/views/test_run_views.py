@@ -10,6 +10,7 @@ from workbench.app import Home, Project
 from workbench.core.activation import ActivationRequest
 from workbench.core.run import RunRecord
 from workbench.views import plots, tables
+from workbench.views.diagnostics.indexes import compared_rows
 
 HOSTILE = "<script>alert(1)</script>"
 PAGES = {
@@ -161,3 +162,17 @@ def test_a_picture_is_kept_as_png_with_what_it_shows_in_words(project: Project) 
 
     assert image.data.startswith(b"\x89PNG")
     assert "water" in image.alt
+
+
+def test_an_index_is_one_row_beside_its_memory_and_one_that_was_never_built_has_no_figures(
+    project: Project, tmp_path: Path
+) -> None:
+    (project.root / "d.md").write_text(HOSTILE, encoding="utf-8")
+    (tmp_path / "fresh").mkdir()
+
+    table = tables.indexes_table(compared_rows([project, project.home.project(tmp_path / "fresh")]))
+
+    assert table["state"].tolist() == ["behind", "none"]
+    assert table["new"].tolist() == [1, 0]
+    assert table["resources"].tolist()[0] == 3 and table["resources"].isna().tolist() == [False, True]
+    assert tables.indexes_table([]).empty

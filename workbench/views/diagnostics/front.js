@@ -136,13 +136,13 @@ function render({ model, el }) {
     project.replaceChildren(h("option", { value: "" }, "all projects"), ...head.projects.map((one) => h("option", { value: one }, one)));
     project.value = head.project;
     project.hidden = head.projects.length < 2;
-    end.replaceChildren(h("option", { value: "" }, `all (${head.counts.total})`),
-      ...Object.entries(STATES).map(([value, name]) => h("option", { value }, `${name} (${head.counts[value]})`)));
+    end.replaceChildren(h("option", { value: "" }, `all (${head.counts.total.toLocaleString()})`),
+      ...Object.entries(STATES).map(([value, name]) => h("option", { value }, `${name} (${head.counts[value].toLocaleString()})`)));
     end.value = head.filter.end;
     zero.checked = head.filter.zero_hits;
-    zeroCount.textContent = `zero hits (${head.counts.zero_hits})`;
+    zeroCount.textContent = `zero hits (${head.counts.zero_hits.toLocaleString()})`;
     degraded.checked = head.filter.degraded;
-    degradedCount.textContent = `degraded (${head.counts.degraded})`;
+    degradedCount.textContent = `degraded (${head.counts.degraded.toLocaleString()})`;
     drawCounts(head);
     drawTask(head);
     drawSaved(head.saved);
@@ -170,7 +170,7 @@ function render({ model, el }) {
 
   function drawSaved(files) {
     saved.replaceChildren(...(files ? [
-      h("table", {}, h("caption", {}, `In ${files.folder}`), h("tbody", {}, ...files.files.map((file) => h("tr", {},
+      h("p", {}, h("b", {}, `In ${files.folder}`)), h("table", {}, h("tbody", {}, ...files.files.map((file) => h("tr", {},
         h("th", { scope: "row" }, file.path.split(/[\\/]/).pop()), h("td", {}, `${file.byte_size.toLocaleString()} bytes`),
         h("td", { class: "mw-path", title: `sha256 ${file.sha256}` }, `sha256 ${short(file.sha256)}…`))))),
       h("p", { class: "mw-path" }, `${count(files.cases, "case")}, digest ${files.set_digest}`),
