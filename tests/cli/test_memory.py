@@ -72,6 +72,14 @@ def test_a_refusal_is_one_sentence_and_changes_nothing(workbench: Command, memor
     assert not (memory / "notes").exists()
 
 
+def test_a_text_from_a_file_is_written_byte_for_byte(workbench: Command, memory: Path, tmp_path: Path) -> None:
+    for name, data in (("dos", b"# A\r\n\r\nText.\r\n"), ("bom", b"\xef\xbb\xbf# A\n\rText."), ("unix", b"# A\n")):
+        (tmp_path / "text").write_bytes(data)
+        arguments = (f"notes/{name}.md", "--file", tmp_path / "text", "--project", memory)
+        assert workbench("memory", "write", *arguments).status == 0
+        assert (memory / f"notes/{name}.md").read_bytes() == data
+
+
 def test_appending_twice_under_one_tx_writes_once(workbench: Command, memory: Path, typed: Typed) -> None:
     for _ in range(2):
         typed("Rotated again.\n")

@@ -179,7 +179,7 @@ def _text(file: Path | None) -> str:
     if file is None and sys.stdin.isatty():
         note("Type the text; Ctrl-D ends it.")
     try:
-        text = read_text() if file is None else file.read_text(encoding="utf-8")
+        text = read_text() if file is None else file.read_bytes().decode("utf-8")
         text.encode()
     except (OSError, UnicodeError) as error:
         raise InputError("invalid_argument", f"Give a UTF-8 text: {error}.") from error
