@@ -136,7 +136,7 @@ class Service:
 
     def unready(self) -> WorkbenchError | None:
         """Why a query would not be answered yet; None when every project has an index."""
-        for project in self.projects.values():
+        for project in tuple(self.projects.values()):
             if project.index.head() is None:
                 return NotReady(
                     "index_preparing", f"The memory {project.project_id} is being indexed; ask again shortly."

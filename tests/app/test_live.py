@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -398,3 +399,20 @@ def _page(number: int, generation: int) -> str:
 def _generations(answer: ActivationResult) -> set[int]:
     texts = [fragment.text or "" for fragment in answer.fragments if fragment.path.startswith("pages/")]
     return {int(text.rpartition("number")[2].strip()) for text in texts}
+
+
+def test_a_status_can_be_asked_for_while_memories_are_added(home: Home, tmp_path: Path) -> None:
+    """A service takes them in from its clients at any moment."""
+    index, added = LiveIndex(home), threading.Event()
+
+    def ask() -> None:
+        while not added.is_set():
+            index.status()
+
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(ask)
+        for number in range(30):
+            index.add(home.project(write(tmp_path / f"memory-{number}", PAGES)))
+        added.set()
+        asking.result()
+    assert len(index.status()) == 30

@@ -89,7 +89,7 @@ class LiveIndex:
 
     def status(self) -> tuple[LiveStatus, ...]:
         """Every project, in the order in which they were added."""
-        return tuple(map(self._status, self._projects.values()))
+        return tuple(map(self._status, self._projects.copy().values()))
 
     def _committed(self, project_id: str, commit: Commit) -> None:
         self.scheduler.enqueue(SnapshotRef(project_id, commit.miv, commit.record_state_version), "commit")

@@ -56,7 +56,7 @@ class Watcher:
 
     def state(self, root: Path) -> State:
         """How a root is watched: by events, by looking every two seconds where those cannot be had, or not now."""
-        return self._states[root]
+        return self._states.get(root, "away")
 
     def _run(self) -> None:
         while True:
