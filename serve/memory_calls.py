@@ -84,7 +84,10 @@ def _write(desk: Desk, request: MemoryWrite) -> Commit:
         return entries.append_entry(project.gate, request.source_ref, request.text, by, title=request.title)
     if request.renamed or request.archived:
         edit = PageEdit(renamed=request.renamed, archived=request.archived)
-        return project.whiteboard.write(request.source_ref, request.text.encode(), request.expected_digest, edit)
+        content, expected = request.text.encode(), request.expected_digest
+        return project.whiteboard.write(
+            request.source_ref, content, expected, edit, reason=request.reason, tx_id=request.tx_id
+        )
     return entries.write_source(project.gate, request.source_ref, request.text, request.expected_digest, by)
 
 

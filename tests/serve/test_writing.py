@@ -17,6 +17,7 @@ from serve.calls import CALLS
 from serve.tools import build_server
 from tests.serve.serving import PATIENCE_S, QUERY, service_of
 from workbench.core.errors import WorkbenchError
+from workbench.core.hashing import sha256_hex
 
 pytestmark = pytest.mark.anyio
 Ask = Callable[..., Awaitable[Any]]
@@ -64,6 +65,15 @@ async def test_a_write_over_a_changed_file_is_refused_and_changes_nothing(home: 
     for answer in (refused, unread):
         assert json.loads(answer.content[0].text)["code"] == "digest_conflict"
     assert "Black tea" in page.read_text(encoding="utf-8")
+
+
+async def test_a_repeated_edit_of_a_page_gives_the_first_result(home: Path, memory: Path) -> None:
+    page = {"source_ref": "whiteboard/new.md"}
+    async with asking(home, memory) as ask:
+        await ask("memory_write", **page, text="<!-- card:a -->\n### A\n\nOne.\n")
+        digest = sha256_hex((memory / page["source_ref"]).read_bytes())
+        edit = {**page, "text": "# Empty\n", "expected_digest": digest, "archived": {"a": "done"}, "tx_id": "tx"}
+        assert await ask("memory_write", **edit) == await ask("memory_write", **edit)
 
 
 @pytest.mark.field(97)

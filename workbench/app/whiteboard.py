@@ -39,9 +39,18 @@ class Whiteboard:
         """What a person should look at, on all pages. Changes nothing."""
         return lint(lint_input(self.gate.capture()), utc_now().date(), stale_days)
 
-    def write(self, page: str, content: bytes, expected_digest: str | None, edit: PageEdit) -> Commit:
+    def write(
+        self,
+        page: str,
+        content: bytes,
+        expected_digest: str | None,
+        edit: PageEdit,
+        *,
+        reason: str = "",
+        tx_id: str | None = None,
+    ) -> Commit:
         """Replace a page. Raises as `write_whiteboard`."""
-        return write_whiteboard(self.gate, page, content, expected_digest, edit)
+        return write_whiteboard(self.gate, page, content, expected_digest, edit, reason=reason, tx_id=tx_id)
 
     def move(self, card_id: str, page: str, new_id: str, actor: Actor) -> Commit:
         """Move a card to another page. Raises as `move_card`."""

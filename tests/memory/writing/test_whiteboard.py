@@ -15,6 +15,7 @@ from workbench.core.resource import Status
 from workbench.markdown.cards import read_page
 from workbench.memory.whiteboard.contract import PageEdit
 from workbench.memory.whiteboard.index import check_page, derive_index, pages_of
+from workbench.memory.writing.history import read_log
 from workbench.memory.writing.values import Commit
 from workbench.memory.writing.whiteboard import apply_migration, move_card, propose_migration, write_whiteboard
 from workbench.storage.faults import on_step
@@ -47,6 +48,16 @@ def refused(world: World, code: str, work: Callable[[], object]) -> WorkbenchErr
     assert caught.value.code == code
     assert world.told() == before
     return caught.value
+
+
+def test_a_repeated_edit_of_a_page_gives_the_first_result_and_keeps_its_reason(world: World) -> None:
+    content, digest = BOARD.replace(QUEUE, "").encode(), world.seen(PAGE)
+    edit = PageEdit(archived={"queue": "done"})
+    first, again = (
+        write_whiteboard(world.gate(), PAGE, content, digest, edit, reason="cleared up", tx_id="tx") for _ in range(2)
+    )
+    assert (first, again.tx_id) == (again, "tx")
+    assert [one.reason for one in read_log(world.root, world.capture())] == ["cleared up"]
 
 
 @pytest.mark.spec("T4-1")

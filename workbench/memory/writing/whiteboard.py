@@ -28,14 +28,24 @@ _ID = re.compile(r"(?!.*-->)\S+")
 
 
 def write_whiteboard(
-    gate: WriteGate, page: str, content: bytes, expected_digest: str | None, edit: PageEdit | None = None
+    gate: WriteGate,
+    page: str,
+    content: bytes,
+    expected_digest: str | None,
+    edit: PageEdit | None = None,
+    *,
+    reason: str = "",
+    tx_id: str | None = None,
 ) -> Commit:
     """Replace a page that nobody else has changed since it was read. expected_digest: None for a page that is new.
 
     A renamed card is superseded by its new id; an archived one keeps id and status and goes to the archive page; all in
-    one transaction. Raises, with nothing written: `whiteboard_rejected` with every violation, `digest_conflict` when
-    the person was faster, and what else the gate raises.
+    one transaction. reason, tx_id: as of the gate. Raises, with nothing written: `whiteboard_rejected` with every
+    violation, `digest_conflict` when the person was faster, and what else the gate raises.
     """
+    done = None if tx_id is None else gate.first_result(tx_id)
+    if done is not None:
+        return done
     edit, snapshot = edit or PageEdit(), gate.capture()
     require_layer(gate, page, Layer.WHITEBOARD)
     before = read_source(snapshot, page)
@@ -48,7 +58,7 @@ def write_whiteboard(
     if before is not None and edit.archived:
         kept = {zone.raw for zone in read_page(content).zones}
         writes.append(_archive_write(gate, snapshot, page, before, edit.archived, kept))
-    return _commit(gate, writes, {page: edit}, edit.actor)
+    return _commit(gate, writes, {page: edit}, edit.actor, reason, tx_id)
 
 
 def move_card(gate: WriteGate, card_id: str, page: str, new_id: str, actor: Actor = "model") -> Commit:
@@ -125,9 +135,17 @@ def _conflict(source_ref: str, expected: str | None, found: bytes | None) -> Inp
     return InputError("digest_conflict", message, detail=[finding])
 
 
-def _commit(gate: WriteGate, writes: Iterable[Write], edits: dict[str, PageEdit], actor: Actor) -> Commit:
+def _commit(
+    gate: WriteGate,
+    writes: Iterable[Write],
+    edits: dict[str, PageEdit],
+    actor: Actor,
+    reason: str = "",
+    tx_id: str | None = None,
+) -> Commit:
     pages = {write.source_ref: edits.get(write.source_ref, PageEdit(actor)) for write in writes}
-    return gate.commit_mutation(f"whiteboard-{uuid.uuid4().hex}", tuple(writes), pages=pages, actor=actor)
+    tx_id = tx_id or f"whiteboard-{uuid.uuid4().hex}"
+    return gate.commit_mutation(tx_id, tuple(writes), pages=pages, actor=actor, reason=reason)
 
 
 def require_layer(gate: WriteGate, page: str, layer: Layer) -> None:
