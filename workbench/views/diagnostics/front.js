@@ -215,16 +215,16 @@ function render({ model, el }) {
   function difference(row, looking) {
     const { head } = row;
     if (!head) return `Nothing answers yet: run \`workbench index ${row.root}\`.`;
-    const other = row.engine !== head.engine && row.engine !== "none" ? ` It is to be built by ${row.engine}.` : "";
     const moved = [[row.new, "new"], [row.changed, "changed"], [row.removed, "removed"]].filter(([number]) => number).map(([number, what]) => `${number.toLocaleString()} ${what}`);
     const says = {
       current: "What answers is what the memory holds.",
-      behind: moved.length ? `The memory has moved on: ${moved.join(", ")}.` : "The memory or its engine is another than when it was built.",
+      behind: !row.target_miv || row.target_miv === head.miv ? `It was built by ${head.engine || "no engine"}, and ${row.engine} is set now.`
+        : moved.length ? `The memory has moved on: ${moved.join(", ")}.` : "The status of some resources has changed.",
       building: "A build is under way; the last revision answers meanwhile.",
       failed: "The last revision answers.",
       unknown: looking ? "The memory is being looked at." : "The memory has not been looked at.",
     };
-    return says[row.state] + other;
+    return says[row.state];
   }
 
   function drawReport() {
@@ -256,7 +256,7 @@ function render({ model, el }) {
       h("span", { class: "mwd-sign", title: STATES[row.end], role: "img", "aria-label": STATES[row.end] }, SIGNS[row.end]),
       h("div", { class: "mwd-of" }, h("div", { class: "mw-line2" }, row.query),
         h("div", { class: "mwd-under" }, time(row.started_at), several ? h("span", {}, row.project) : null, ms(row.ms) ? h("span", {}, ms(row.ms)) : null,
-          row.end === "succeeded" ? h("span", {}, row.candidates ? `${row.fragments} of ${row.candidates}` : "zero hits") : h("span", {}, row.error || STATES[row.end]),
+          row.end === "succeeded" ? h("span", { title: "fragments that went out, of all candidates" }, row.candidates ? `${row.fragments} of ${row.candidates} kept` : "zero hits") : h("span", {}, row.error || STATES[row.end]),
           ...row.degradations.map((one) => h("span", { class: "mwd-mark" }, `⚠ ${words(one)}`)),
           row.case ? h("span", { class: "mw-chip", "data-standing": row.case }, CASES[row.case]) : null)))));
     if (!list.rows.length) runs.append(h("p", { class: "mw-empty" }, head.counts.total ? "No run is let through by this filter." : "No run is stored yet."));
