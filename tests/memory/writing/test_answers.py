@@ -72,6 +72,18 @@ def test_the_same_request_twice_keeps_one_answer_and_says_the_same(world: World,
     assert list(told["states"]).count(first.resource_id) == 1
 
 
+@EACH_TARGET
+@pytest.mark.parametrize("line_end", ["\r", "\r\n"])
+def test_a_heading_behind_another_line_end_does_not_end_the_answer(
+    world: World, target: AnswerTarget, line_end: str
+) -> None:
+    given = answer(target, conclusion=CONCLUSION.replace("\n", line_end))
+    keep(world, given)
+    resource = next(one for one in world.capture().resources if one.resource_id == given.resource_id)
+    assert "**Because**" in resource.body
+    assert resource.body.endswith("[[db]], [[c1]]")
+
+
 @pytest.mark.spec("T4-6")
 @EACH_TARGET
 def test_the_answer_is_one_current_resource_with_its_conclusion_and_evidence(

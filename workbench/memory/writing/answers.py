@@ -131,7 +131,7 @@ def _without_headings(conclusion: str) -> str:
 
     Raises: `invalid_argument` for a text that is blank, or leaves a fence or a comment open.
     """
-    text = clean_text(conclusion).replace("\r\n", "\n").strip()
+    text = clean_text(conclusion).replace("\r\n", "\n").replace("\r", "\n").strip()
     if not text or leaves_open(text):
         raise InputError("invalid_argument", "Give a conclusion that leaves no code fence and no comment open.")
     lines = text.split("\n")
