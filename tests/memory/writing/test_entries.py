@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -225,6 +226,16 @@ def test_a_repeated_append_gives_the_first_result_whatever_became_of_the_file(wo
     assert entries.append_entry(world.gate(), LOG, "Rolled back.", by) == first
     (world.root / LOG).unlink()
     assert entries.append_entry(world.gate(), LOG, "Rolled back.", by) == first
+
+
+@pytest.mark.field(97)
+def test_entries_of_one_log_that_are_superseded_at_once_are_all_superseded(world: World) -> None:
+    world.write(LOG, "".join(f"## Entry {number}\n\nText {number}.\n\n" for number in range(8)))
+    olds = [f"{LOG}#Entry {number}" for number in range(8)]
+    with ThreadPoolExecutor(len(olds)) as threads:
+        done = threads.map(lambda old: entries.supersede_by_text(World(world.root).gate(), old, old, BY)[1], olds)
+    states = world.told()["states"]
+    assert [states[old] for old in olds] == [(Status.SUPERSEDED, new) for new in done]
 
 
 @pytest.mark.parametrize("resource_id", ["db", f"{LOG}#2026-11-02 Deploy"])

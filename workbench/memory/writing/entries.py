@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import uuid
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -103,19 +104,26 @@ def _supersede_by_text(
     if member is None:
         raise InputError("invalid_argument", f"No resource has the id {resource_id}.")
     ref = source_ref or _successor_ref(snapshot, member.source_ref)
-    place = _place(gate, ref)
-    if place.layer is Layer.WHITEBOARD:
+    layer = _place(gate, ref).layer
+    if layer is Layer.WHITEBOARD:
         raise InputError("invalid_argument", f"{ref} is a whiteboard page; rename the card there instead.")
-    if place.layer in SECTIONED:
-        content, ids = with_section(ref, place, text, title, gate.today())
-    else:
-        content, place = encoded(text), place._replace(held=None)
-        ids = tuple(map(id_of, entries_in(ref, place.layer, content)))
-    if len(ids) > 1:
-        raise InputError("invalid_argument", f"The text is {len(ids)} entries; one takes the place of {resource_id}.")
-    change = {resource_id: StateChange(Status.SUPERSEDED, *ids)}
-    write = Write(ref, content, place.digest)
-    return gate.commit_mutation(tx_id, [write], change, actor=by.actor, reason=by.reason)
+
+    def commit(content: bytes, ids: Sequence[str], digest: str | None) -> Commit:
+        if len(ids) > 1:
+            message = f"The text is {len(ids)} entries; one takes the place of {resource_id}."
+            raise InputError("invalid_argument", message)
+        change = {resource_id: StateChange(Status.SUPERSEDED, *ids)}
+        write = Write(ref, content, digest)
+        return gate.commit_mutation(tx_id, [write], change, actor=by.actor, reason=by.reason)
+
+    def append() -> Commit:
+        place = _place(gate, ref)
+        return commit(*with_section(ref, place, text, title, gate.today()), place.digest)
+
+    if layer in SECTIONED:
+        return until_unmoved(append)
+    content = encoded(text)
+    return commit(content, [id_of(entry) for entry in entries_in(ref, layer, content)], None)
 
 
 def _first_result(gate: WriteGate, by: By) -> Commit | None:
