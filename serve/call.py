@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 from serve.errors import refused
 from workbench.core.deadline import Deadline
 from workbench.core.errors import InputError
-from workbench.core.limits import LIMIT_FIELDS
+from workbench.core.limits import resolve_limits
 from workbench.core.text import is_valid_unicode
 from workbench.core.wire import Wire
 
@@ -89,12 +89,12 @@ class Call:
             raise refused(error, tuple(fields)) from None
 
 
-def deadline_of(request: Wire) -> Deadline:
-    """The deadline of a request, counted from now: its own, at most the limit's.
+def deadline_of(request: Wire | None, limits: Mapping[str, int]) -> Deadline:
+    """The deadline of a request, counted from now: its own, at most the limit's. limits: the home's, under its own.
 
-    Raises: `InputError("invalid_argument")` when it leaves no time at all.
+    Raises: `InputError("invalid_argument")` when it leaves no time at all; `InputError("limits_invalid")`.
     """
-    most = LIMIT_FIELDS["deadline_ms"].default
+    most = resolve_limits({**limits, **getattr(request, "limits", {})}).deadline_ms
     asked = getattr(request, "deadline_ms", None)
     if asked is not None and asked < 1:
         raise InputError("invalid_argument", f"deadline_ms is {asked}; give at least 1 millisecond.")

@@ -84,7 +84,7 @@ class Service:
         try:
             with self.metrics.running(call.name):
                 request = call.parse(arguments)
-                deadline = deadline_of(request)
+                deadline = deadline_of(request, self.home.settings.limits)
                 if isinstance(request, ForProject):
                     project = self.project(request.project, default)
                 desk = Desk(self.home, self.live, self.projects, deadline, project)

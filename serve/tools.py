@@ -18,15 +18,13 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from serve import handshake
-from serve.call import Call
+from serve.call import Call, deadline_of
 from serve.calls import CALLS
 from serve.catalog import CATALOG_URI, RESOURCE_URI, catalog_of, place_of, text_of
 from serve.errors import public
 from serve.service import Service
 from workbench.app import Project
-from workbench.core.deadline import Deadline
 from workbench.core.errors import InputError, WorkbenchError
-from workbench.core.limits import LIMIT_FIELDS
 from workbench.core.wire import Wire
 
 PROGRESS_S = 1.0
@@ -89,7 +87,7 @@ def build_server(service: Service, default: Project | None = None) -> Server[Any
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
     async def read_resource(context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        deadline = Deadline.after_ms(LIMIT_FIELDS["deadline_ms"].default)
+        deadline = deadline_of(None, service.home.settings.limits)
         try:
             project_id, resource_id = place_of(str(params.uri))
             project = service.project(project_id)

@@ -63,7 +63,7 @@ def test_a_refusal_does_not_repeat_what_was_sent() -> None:
 @pytest.mark.parametrize("given_ms", [0, -1])
 def test_a_deadline_without_time_is_refused(given_ms: int) -> None:
     with pytest.raises(InputError, match="at least 1 millisecond"):
-        deadline_of(CALLS["activate_memory"].parse({"query": "x", "deadline_ms": given_ms}))
+        deadline_of(CALLS["activate_memory"].parse({"query": "x", "deadline_ms": given_ms}), {})
 
 
 @pytest.mark.spec("D13")

@@ -17,7 +17,7 @@ from serve.calls import CALLS
 from serve.service import Service
 from serve.tools import build_server
 from tests.app.places import set_states, write
-from tests.serve.serving import QUERY, eventually, service_of
+from tests.serve.serving import PATIENCE_S, QUERY, eventually, service_of
 from workbench.app import Home
 from workbench.core.deadline import Deadline
 from workbench.core.errors import WorkbenchError
@@ -194,6 +194,19 @@ async def test_a_cancelled_call_stops_frees_its_slot_and_says_so_in_its_run(home
     (run,) = runs.structured_content["runs"]
     assert run["state"] == RunState.FAILED
     assert run["error"]["code"] == "cancelled"
+
+
+@pytest.mark.parametrize("named_by", ["setting", "request"])
+async def test_a_deadline_among_the_limits_holds_too(home: Path, memory: Path, named_by: str) -> None:
+    limits = {"deadline_ms": 400}
+    settings, asked = ({"limits": limits}, {}) if named_by == "setting" else ({}, {"limits": limits})
+    async with (
+        service_of(home, memory, reranker=SlowReranker(), **settings) as service,
+        Client(build_server(service)) as client,
+    ):
+        async with asyncio.timeout(PATIENCE_S / 2):
+            answer = await client.call_tool("activate_memory", {"query": QUERY, **asked})
+    assert [note["code"] for note in answer.structured_content["degradations"]] == ["rerank_timeout"]
 
 
 async def test_without_a_slot_until_the_deadline_a_call_is_overloaded(home: Path, memory: Path) -> None:
