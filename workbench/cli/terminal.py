@@ -1,16 +1,18 @@
 """How the command shows things: tables, bars and colours on a terminal, plain lines elsewhere, one document for JSON.
 
-Never decides what is shown. Progress goes to stderr, so that stdout stays the answer.
+Never decides what is shown. Progress goes to stderr, so that stdout stays the answer. A terminal obeys control
+characters, so it is shown them by name; a pipe gets every text as it is.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from pydantic import BaseModel
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from workbench.core.progress import Progress
 
 Cell = str | int | float | None
+_CONTROL = re.compile(r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def use_utf8() -> None:
@@ -33,12 +36,12 @@ def use_utf8() -> None:
 
 def say(line: str = "") -> None:
     """One plain line on stdout."""
-    sys.stdout.write(line + "\n")
+    _write(sys.stdout, line)
 
 
 def note(line: str) -> None:
     """One line beside the answer, on stderr."""
-    sys.stderr.write(line + "\n")
+    _write(sys.stderr, line)
 
 
 def read_text() -> str:
@@ -82,11 +85,11 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]], *, title:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title or None, header_style="bold")
+    table = Table(title=Text(_harmless(title)) if title else None, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in texts:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(_harmless(cell)) for cell in row))
     Console().print(table)
 
 
@@ -110,6 +113,15 @@ def progress_bars(*, quiet: bool) -> Iterator[Progress]:
             bars.update(tasks[phase], completed=done, total=total)
 
         yield advance
+
+
+def _write(stream: TextIO, line: str) -> None:
+    stream.write((_harmless(line) if stream.isatty() else line) + "\n")
+
+
+def _harmless(text: str) -> str:
+    """Control characters as JSON escapes them; line ends and tabs stay."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _cell(value: Cell) -> str:
