@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +68,8 @@ def until(condition: Callable[[], Any]) -> Any:
 class Daemon:
     """A running `workbench serve`, as its card describes it."""
 
-    def __init__(self, home: Path, process: subprocess.Popen[bytes]) -> None:
-        self.place, self.process = Place.of(home), process
+    def __init__(self, home: Path, memory: Path, process: subprocess.Popen[bytes]) -> None:
+        self.home, self.memory, self.place, self.process = home, memory, Place.of(home), process
 
     @property
     def card(self) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def daemon_of(home: Path, memory: Path, *arguments: object, **more: str) -> Iter
             stdout=subprocess.DEVNULL,
             stderr=log,
         )
-    daemon = Daemon(home, process)
+    daemon = Daemon(home, memory, process)
     try:
         until(lambda: daemon.card.get("pid") == process.pid or process.poll() is not None)
         assert process.poll() is None, "the service ended at once"
@@ -196,6 +196,13 @@ class Stdio:
             assert stream is not None
             stream.close()
         return status
+
+
+@contextmanager
+def stdio_client_of(daemon: Daemon) -> Iterator[Stdio]:
+    """A client of a service that runs already, and goes on."""
+    with closing(Stdio(daemon.home, daemon.memory, "fake")) as client:
+        yield client
 
 
 @contextmanager

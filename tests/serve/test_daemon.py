@@ -11,11 +11,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import httpx2 as httpx
 import psutil
 import pytest
 
 from serve.place import Place
-from tests.serve.serving import QUERY, command, daemon_of, environment, is_alive, until
+from tests.serve.serving import QUERY, Daemon, command, daemon_of, environment, is_alive, until
 from workbench.app import Home
 from workbench.core.run import RunState
 
@@ -29,13 +30,12 @@ def second_start(home: Path, memory: Path, *how: object) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_a_second_start_finds_the_first_and_says_so(home: Path, memory: Path) -> None:
-    with daemon_of(home, memory) as daemon:
-        status, said = second_start(home, memory, "--http")
-        assert status == 0
-        assert f"process {daemon.process.pid}" in said
-        assert str(daemon.card["port"]) in said
-        assert daemon.process.poll() is None
+def test_a_second_start_finds_the_first_and_says_so(daemon: Daemon) -> None:
+    status, said = second_start(daemon.home, daemon.memory, "--http")
+    assert status == 0
+    assert f"process {daemon.process.pid}" in said
+    assert str(daemon.card["port"]) in said
+    assert daemon.process.poll() is None
 
 
 @pytest.mark.field(94)
@@ -132,15 +132,14 @@ def test_queries_are_logged_when_that_is_asked_for(home: Path, memory: Path) -> 
     assert "not so secret" in (home.parent / "daemon.log").read_text(encoding="utf-8")
 
 
-def test_an_edit_is_answered_without_asking_for_a_refresh(home: Path, memory: Path) -> None:
-    with daemon_of(home, memory) as daemon, daemon.client() as client:
-        (memory / "user/sea.md").write_text("# Sea\n\nThe harbour freezes in January.\n", encoding="utf-8")
+def test_an_edit_is_answered_without_asking_for_a_refresh(daemon: Daemon, client: httpx.Client) -> None:
+    (daemon.memory / "user/sea.md").write_text("# Sea\n\nThe harbour freezes in January.\n", encoding="utf-8")
 
-        def found() -> bool:
-            answer = client.post("/v1/memory_recall", json={"query": "harbour freezes"}).json()
-            return any(one["path"] == "user/sea.md" for one in answer["fragments"])
+    def found() -> bool:
+        answer = client.post("/v1/memory_recall", json={"query": "harbour freezes"}).json()
+        return any(one["path"] == "user/sea.md" for one in answer["fragments"])
 
-        until(found)
+    until(found)
 
 
 @pytest.mark.parametrize(
@@ -167,19 +166,18 @@ def test_a_home_too_deep_for_a_socket_is_refused(place: Path, memory: Path) -> N
 
 
 @pytest.mark.anyio
-async def test_a_client_that_leaves_takes_its_call_along(home: Path, memory: Path) -> None:
+async def test_a_client_that_leaves_takes_its_call_along(daemon: Daemon, client: httpx.Client) -> None:
     """A raw connection that is cut while its call runs: the slot is free again, and nothing stays busy."""
-    with daemon_of(home, memory) as daemon:
-        body = b'{"query": "queue"}'
-        head = f"POST /v1/activate_memory HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-        for _ in range(20):
-            _, writer = await asyncio.open_unix_connection(str(daemon.place.http_socket))
-            writer.write(head + body)
-            await writer.drain()
-            writer.close()
-        with daemon.client() as client:
-            assert client.post("/v1/activate_memory", json={"query": QUERY}).status_code == 200
-            until(lambda: 'workbench_calls_open{call="activate_memory"} 0.0' in client.get("/metrics").text)
+    body = b'{"query": "queue"}'
+    head = f"POST /v1/activate_memory HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    for _ in range(20):
+        _, writer = await asyncio.open_unix_connection(str(daemon.place.http_socket))
+        writer.write(head + body)
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+    assert client.post("/v1/activate_memory", json={"query": QUERY}).status_code == 200
+    until(lambda: 'workbench_calls_open{call="activate_memory"} 0.0' in client.get("/metrics").text)
 
 
 @pytest.mark.slow

@@ -29,13 +29,14 @@ from serve.tools import build_server
 from tests.conftest import ROOT
 from tests.serve.serving import (
     QUERY,
+    Daemon,
     Stdio,
     command,
     daemon_of,
-    end_service,
     environment,
     is_alive,
     stdio_client,
+    stdio_client_of,
     until,
 )
 from workbench.app import Home
@@ -110,8 +111,8 @@ def test_the_bridge_leaves_with_its_client_and_the_service_follows(home: Path, m
     assert not Place.of(home).mcp_socket.exists()
 
 
-def test_an_oversized_message_is_refused_and_the_next_one_served(home: Path, memory: Path) -> None:
-    with stdio_client(home, memory) as client:
+def test_an_oversized_message_is_refused_and_the_next_one_served(daemon: Daemon) -> None:
+    with stdio_client_of(daemon) as client:
         client.open()
         client.say("tools/call", {"name": "activate_memory", "arguments": {"query": "x" * LONGEST_LINE}}, id=99)
         refusal = client.hear()
@@ -120,7 +121,7 @@ def test_an_oversized_message_is_refused_and_the_next_one_served(home: Path, mem
         assert client.activated()["fragments"]
 
 
-def test_what_is_no_message_is_answered_and_the_next_one_served(home: Path, memory: Path) -> None:
+def test_what_is_no_message_is_answered_and_the_next_one_served(daemon: Daemon) -> None:
     """A request that the SDK cannot read would otherwise be waited for for ever; half a character is enough."""
     call = '{"jsonrpc": "2.0", "id": %s, "method": "tools/call", "params": {"name": "index_status", "arguments": %s}}'
     unreadable = {
@@ -133,7 +134,7 @@ def test_what_is_no_message_is_answered_and_the_next_one_served(home: Path, memo
         "[" + call % (11, "{}") + "]": None,
         "12": None,
     }
-    with stdio_client(home, memory) as client:
+    with stdio_client_of(daemon) as client:
         client.open()
         assert client.process.stdin is not None
         for line, request_id in unreadable.items():
@@ -147,9 +148,9 @@ def test_what_is_no_message_is_answered_and_the_next_one_served(home: Path, memo
         assert client.activated()["fragments"]
 
 
-def test_an_opening_that_is_none_is_refused_and_a_right_one_taken(home: Path, memory: Path) -> None:
+def test_an_opening_that_is_none_is_refused_and_a_right_one_taken(daemon: Daemon) -> None:
     wrong: list[Any] = [[1], "x", {}, {"protocolVersion": 1, "capabilities": {}, "clientInfo": {}}]
-    with stdio_client(home, memory) as client:
+    with stdio_client_of(daemon) as client:
         for params in wrong:
             assert "error" in client.ask("initialize", params)
         assert client.open()["serverInfo"]
@@ -201,37 +202,33 @@ class Heard:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("era", ["legacy", "auto"])
-async def test_the_sdks_stdio_client_of_both_eras_is_served(home: Path, memory: Path, era: str) -> None:
-    program, *arguments = command("serve", "--stdio", "--project", memory)
-    parameters = StdioServerParameters(command=program, args=arguments, env=environment(home))
-    try:
-        async with Client(sdk_stdio(parameters), mode=era) as client:
-            assert "activate_memory" in {tool.name for tool in (await client.list_tools()).tools}
-            result = await client.call_tool("activate_memory", {"query": QUERY, "deadline_ms": ""})
-            assert result.is_error is False or "index_preparing" in result.content[0].text
-    finally:
-        end_service(home)
+async def test_the_sdks_stdio_client_of_both_eras_is_served(daemon: Daemon, era: str) -> None:
+    program, *arguments = command("serve", "--stdio", "--project", daemon.memory)
+    parameters = StdioServerParameters(command=program, args=arguments, env=environment(daemon.home))
+    async with Client(sdk_stdio(parameters), mode=era) as client:
+        assert "activate_memory" in {tool.name for tool in (await client.list_tools()).tools}
+        result = await client.call_tool("activate_memory", {"query": QUERY, "deadline_ms": ""})
+        assert result.structured_content["fragments"][0]["path"] == "decisions/queue.md"
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", pytest.param("2025-03-26", marks=pytest.mark.slow)])
-def test_a_client_of_an_earlier_protocol_is_served(home: Path, memory: Path, version: str) -> None:
-    with stdio_client(home, memory) as client:
+def test_a_client_of_an_earlier_protocol_is_served(daemon: Daemon, version: str) -> None:
+    with stdio_client_of(daemon) as client:
         assert client.open(version)["protocolVersion"] == version
         assert client.activated()["fragments"]
         assert client.ask("ping")["result"] == {}
 
 
 @pytest.mark.slow
-def test_a_client_of_the_previous_sdk_generation_is_served(home: Path, memory: Path, tmp_path: Path) -> None:
+def test_a_client_of_the_previous_sdk_generation_is_served(daemon: Daemon, tmp_path: Path) -> None:
     """It cannot live beside the present one, so it gets an environment of its own."""
     python = tmp_path / "old" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "old"], check=True)
     install = [python, "-m", "pip", "install", "-q", "mcp>=1.20,<2"]
     if subprocess.run(install, capture_output=True, check=False).returncode:
         pytest.skip("the previous SDK cannot be installed here")
-    script = [python, ROOT / "tests/serve/previous_client.py", *command("serve", "--stdio", "--project", memory)]
-    done = subprocess.run(script, env=environment(home), cwd=ROOT, capture_output=True, check=False)
-    end_service(home)
+    script = [python, ROOT / "tests/serve/previous_client.py", *command("serve", "--stdio", "--project", daemon.memory)]
+    done = subprocess.run(script, env=environment(daemon.home), cwd=ROOT, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
     got = json.loads(done.stdout)
     assert got["protocol"] in HANDSHAKE_PROTOCOL_VERSIONS

@@ -79,30 +79,27 @@ async def test_every_tool_says_what_it_takes_gives_and_changes(home: Path, memor
     assert tools["clear_retrieval_runs"].annotations.destructive_hint
 
 
+REFUSALS: list[tuple[dict[str, Any], str, str]] = [
+    ({"query": "tea", "glob": "*.md"}, "invalid_argument", "glob: no such argument"),
+    ({}, "invalid_argument", "query: Field required"),
+    ({"query": "  "}, "invalid_query", "query"),
+    ({"query": "tea", "project": "elsewhere"}, "project_unknown", "served are: memory-"),
+    ({"query": "tea", "project": "/etc"}, "project_unknown", "served are: memory-"),
+    ({"query": "tea", "state": "not a state"}, "activation_state_invalid", "state"),
+    ({"query": "tea", "limits": {"fragments": 0}}, "limits_invalid", "fragments"),
+    ({"query": "tea", "deadline_ms": 0}, "invalid_argument", "deadline_ms"),
+]
+
+
 @pytest.mark.field(109)
 @pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(
-    ("arguments", "code", "says"),
-    [
-        ({"query": "tea", "glob": "*.md"}, "invalid_argument", "glob: no such argument"),
-        ({}, "invalid_argument", "query: Field required"),
-        ({"query": "  "}, "invalid_query", "query"),
-        ({"query": "tea", "project": "elsewhere"}, "project_unknown", "served are: memory-"),
-        ({"query": "tea", "project": "/etc"}, "project_unknown", "served are: memory-"),
-        ({"query": "tea", "state": "not a state"}, "activation_state_invalid", "state"),
-        ({"query": "tea", "limits": {"fragments": 0}}, "limits_invalid", "fragments"),
-        ({"query": "tea", "deadline_ms": 0}, "invalid_argument", "deadline_ms"),
-    ],
-)
-async def test_a_model_reads_what_was_wrong(
-    home: Path, memory: Path, era: Any, arguments: dict[str, Any], code: str, says: str
-) -> None:
+async def test_a_model_reads_what_was_wrong(home: Path, memory: Path, era: Any) -> None:
     async with service_of(home, memory) as service, Client(build_server(service), mode=era) as client:
-        result = await client.call_tool("activate_memory", arguments)
-    assert result.is_error
-    error = json.loads(result.content[0].text)
-    assert error["code"] == code
-    assert says in error["message"]
+        for arguments, code, says in REFUSALS:
+            result = await client.call_tool("activate_memory", arguments)
+            assert result.is_error, arguments
+            error = json.loads(result.content[0].text)
+            assert (error["code"], says in error["message"]) == (code, True), arguments
 
 
 async def test_a_memory_without_an_index_only_has_to_be_waited_for(home: Path, memory: Path) -> None:
