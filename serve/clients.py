@@ -50,6 +50,8 @@ class Clients:
             lines = _Lines(reader, writer)
             async with stdio_server(lines, lines) as (incoming, outgoing):  # type: ignore[arg-type]
                 await server.run(incoming, outgoing, server.create_initialization_options())
+        except asyncio.CancelledError:
+            pass  # by `close` alone; asyncio would report a connection's task that ends cancelled
         except Exception as error:  # noqa: BLE001 - a client that does not speak the protocol is nobody else's concern
             _log.warning("client_lost", **trouble(error))
         finally:

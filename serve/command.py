@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -65,9 +65,17 @@ def _run_service(roots: Sequence[Path], **how: Any) -> int:
     try:
         run(home_folder(), roots, **how)
     except Running as running:
-        card = running.card
-        port = f"on port {card['port']} and " if card.get("port") else ""
-        who = f"process {card['pid']}" if card.get("pid") else "a process that has just begun"
-        note(f"The home is served already by {who}, {port}on the sockets in {home_folder()}/serve.")
-        return 0 if how["port"] is None or card.get("port") else 1
+        return _found(running.card, wants_port=how["port"] is not None)
     return 0
+
+
+def _found(card: Mapping[str, Any], *, wants_port: bool) -> int:
+    """Say who serves the home already; the exit status. card: what the running service says of itself."""
+    folder = home_folder().expanduser() / "serve"
+    port = f"on port {card['port']} and " if card.get("port") else ""
+    who = f"process {card['pid']}" if card.get("pid") else "a process that has just begun"
+    note(f"The home is served already by {who}, {port}on the sockets in {folder}.")
+    if not wants_port or port:
+        return 0
+    note(f"It has no port: use `curl --unix-socket {folder}/http.sock`, or `kill {card.get('pid')}` and start again.")
+    return 1

@@ -33,6 +33,7 @@ from tests.serve.serving import (
     Stdio,
     command,
     daemon_of,
+    end_service,
     environment,
     is_alive,
     stdio_client,
@@ -86,6 +87,27 @@ def test_three_clients_share_one_engine(home: Path, memory: Path) -> None:
         assert is_alive(pid)
         assert pid not in {client.process.pid for client in (one, two, three)}
     assert len({tuple(fragment["unit_key"] for fragment in answer["fragments"]) for answer in answers}) == 1
+
+
+def test_who_wants_a_port_beside_the_clients_is_told_the_way(home: Path, memory: Path) -> None:
+    with stdio_client(home, memory) as client:
+        client.open()
+        client.activated()
+        place = Place.of(home)
+        second = subprocess.run(
+            command("serve", "--http", "--project", memory),
+            env=environment(home),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert second.returncode == 1
+        assert f"curl --unix-socket {place.http_socket}" in second.stderr
+        assert f"kill {place.announced()['pid']}" in second.stderr
+        end_service(home)
+    events = [json.loads(line)["event"] for line in place.log.read_text(encoding="utf-8").splitlines()]
+    assert events[-1] == "ended"
+    assert "library" not in events, "hanging up on a client is no trouble"
 
 
 @pytest.mark.field(94)
