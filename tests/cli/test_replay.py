@@ -69,6 +69,7 @@ def test_only_the_chosen_cases_are_replayed_and_saved(
     [
         (("--limit", "fragments"), 2, "invalid_argument"),
         (("--limit", "fragments=many"), 2, "invalid_argument"),
+        (("--limit", f"fragments={'9' * 5_000}"), 2, "invalid_argument"),
         (("--limit", "arm_width=0"), 2, "limits_invalid"),
         (("--engine", "no-such-model"), 2, "model_unknown"),
         (("--engine", "e5-small"), 3, "model_missing"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,7 @@ from workbench.cli.selection import CaseOption, SetOption, chosen
 from workbench.cli.terminal import note, progress_bars, say, show_json, show_table, write_text
 from workbench.core.errors import InputError
 from workbench.core.settings import Lexical
-from workbench.core.text import counted
+from workbench.core.text import counted, one_line
 from workbench.storage.files import owner_only_folder
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ LimitOption = Annotated[
 OutOption = Annotated[
     Path | None, typer.Option("--out", help="Save both reports and their comparison into this folder.")
 ]
+_LIMIT = re.compile("[0-9]{1,18}")
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -78,8 +80,9 @@ def replay(
 def _limits(given: list[str]) -> dict[str, int]:
     """Raises: `InputError("invalid_argument")` for what is no `NAME=VALUE` with a whole number."""
     pairs = [one.partition("=") for one in given]
-    if wrong := [one for one, (_, _, value) in zip(given, pairs, strict=True) if not value.isdecimal()]:
-        raise InputError("invalid_argument", f"Write limits as NAME=VALUE with a whole number, not {', '.join(wrong)}.")
+    if wrong := [one for one, (_, _, value) in zip(given, pairs, strict=True) if not _LIMIT.fullmatch(value)]:
+        shown = one_line(", ".join(wrong), 200)
+        raise InputError("invalid_argument", f"Write limits as NAME=VALUE with a whole number, not {shown}.")
     return {name: int(value) for name, _, value in pairs}
 
 
