@@ -56,6 +56,19 @@ def test_a_conversation_is_a_scope_and_each_turn_a_document_with_its_time(tmp_pa
     assert [(one.query_id, one.evidence) for one in scope.questions] == [("conv-1/0", (Target("D1:1"),))]
 
 
+def test_two_sessions_of_one_number_are_both_read(tmp_path: Path) -> None:
+    twice = sample()
+    twice["conversation"] |= {
+        "session_01_date_time": "noon",
+        "session_01": [turn("D1:9", "Late."), turn("D1:1", "No.")],
+    }
+
+    found = read(tmp_path, twice)
+
+    assert [one.document_id for one in found.scopes[0].documents] == ["D1:9", "D1:1", "D1:2", "D10:1"]
+    assert found.findings == ("[0].conversation.session_1[0]: the turn D1:1 stands twice; the first one counts",)
+
+
 @pytest.mark.parametrize(
     ("evidence", "expected", "said"),
     [

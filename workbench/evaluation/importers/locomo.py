@@ -62,8 +62,9 @@ def read_locomo(path: Path) -> ParsedSet:
 def _turns(place: str, conversation: Mapping[str, Any], findings: Findings) -> dict[str, Document]:
     """turn id -> the turn as a document, session by session."""
     turns: dict[str, Document] = {}
-    sessions = {int(match[1]): key for key in conversation if (match := _SESSION.fullmatch(key))}
-    for number, key in sorted(sessions.items()):
+    # A list, since `session_1` and `session_01` are two sessions of one number.
+    sessions = [(int(match[1]), key) for key in conversation if (match := _SESSION.fullmatch(key))]
+    for number, key in sorted(sessions):
         where = f"{place}.conversation.{key}"
         if not isinstance(conversation[key], list):
             findings.add(where, "not a list of turns")
