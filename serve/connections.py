@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -33,12 +34,16 @@ class SteadyProtocol(H11Protocol):
             self._headers_due.cancel()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP, in the one shape."""
+        """Refuse what is no HTTP, in the one shape; what has begun to answer on this connection is told to stop."""
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
         body = json.dumps({"code": "invalid_argument", "message": msg}).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
         begun = h11.Response(status_code=400, reason=b"Bad Request", headers=[*headers, (b"connection", b"close")])
-        for event in (begun, h11.Data(data=body), h11.EndOfMessage()):
-            self.transport.write(self.conn.send(event) or b"")
+        with suppress(h11.LocalProtocolError):  # another answer has gone out already
+            for event in (begun, h11.Data(data=body), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -145,6 +145,25 @@ def test_what_is_no_request_is_refused_in_the_one_shape(daemon: Daemon, request_
         assert json.loads(response.read())["code"] == "invalid_argument"
 
 
+@pytest.mark.parametrize("answered_first", [False, True])
+def test_a_body_that_breaks_off_the_protocol_ends_its_connection_and_no_more(
+    daemon: Daemon, client: httpx.Client, answered_first: bool
+) -> None:
+    head = (
+        f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{daemon.card['port']}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    )
+    with socket.create_connection(("127.0.0.1", daemon.card["port"])) as connection:
+        connection.sendall(head if answered_first else head + b"no chunk\r\n")
+        assert connection.recv(12) == (b"HTTP/1.1 200" if answered_first else b"HTTP/1.1 400")
+        if answered_first:
+            connection.sendall(b"no chunk\r\n")
+        while connection.recv(4096):
+            pass
+    assert client.get("/healthz").status_code == 200
+    log = (daemon.home.parent / "daemon.log").read_text(encoding="utf-8")
+    assert '"level": "error"' not in log
+
+
 def test_metrics_count_calls_by_name_and_code(client: httpx.Client) -> None:
     client.post("/v1/activate_memory", json={"query": "a very secret question"})
     client.post("/v1/activate_memory", json={})
