@@ -27,6 +27,9 @@ class Corpus:
         listed = CorpusEntry("d.md", "hash", Layer.PROJECT, Scope.PROJECT, "note", "d.md", entry.title)
         self.frozen = FrozenResource(listed, entry.title, entry.description, entry.body)
 
+    def __contains__(self, resource_id: str) -> bool:
+        return resource_id == "d.md"
+
     def read(self, resource_id: str) -> FrozenResource:
         assert resource_id == "d.md"
         return self.frozen

@@ -23,6 +23,7 @@ _CARRIAGE_RETURN = re.compile("\r\n?")
 class Frozen(Protocol):
     """A frozen corpus, as far as it is read here."""
 
+    def __contains__(self, resource_id: str) -> bool: ...
     def read(self, resource_id: str) -> FrozenResource: ...
 
 
@@ -42,9 +43,19 @@ class EvidenceFinder:
         self._cuts: dict[tuple[str, str], _Cut] = {}
 
     def refs(self, question: Question, corpus: Frozen) -> tuple[EvidenceRef, ...]:
-        """The distinct evidence of a question, in the order of its targets; targets without a resource are left out."""
+        """The distinct evidence of a question, in the order of its targets; targets without a resource are left out.
+
+        So are, with a finding, those that came into the memory after this corpus was frozen.
+        """
         targets = [target for target in question.evidence if target.document_id in self._resources]
-        return tuple(dict.fromkeys(self._ref(question, target, corpus) for target in targets))
+        frozen = [target for target in targets if self._resources[target.document_id] in corpus]
+        for target in targets:
+            if target not in frozen:
+                self._findings.add(
+                    f"question {question.query_id!r}",
+                    f"its evidence {target.document_id!r} is not in the corpus that its case froze",
+                )
+        return tuple(dict.fromkeys(self._ref(question, target, corpus) for target in frozen))
 
     def knows(self, question: Question) -> bool:
         """Whether it can be judged: it expects nothing, or a resource stands for one of its targets at least."""
