@@ -137,6 +137,50 @@ def test_importing_twice_changes_no_row_and_asks_nothing(home: Home, tmp_path: P
     assert {one: one.stat().st_mtime_ns for one in files} == files
 
 
+def test_what_was_found_is_said_again_by_a_later_import(home: Home, tmp_path: Path) -> None:
+    queries = [{"id": "q1", "text": "RabbitMQ " * 1_000}, *QUERIES[1:]]
+    folder = beir_set(tmp_path / "set", queries=queries, spans="q2\td2\t0\t9\n")
+    questions = tmp_path / "mine.jsonl"
+    evidence = [{"resource_id": "tea.md", "unit": "No such heading"}, {"resource_id": "gone.md"}]
+    questions.write_text(lines([{"id": "a", "text": "tea", "evidence": evidence}]), encoding="utf-8")
+    memory = write(tmp_path / "tea", {"tea.md": "# Tea\n\nGreen tea.\n"})
+
+    first = home.import_set(SetFormat.BEIR, folder)
+    mine = home.import_set(SetFormat.QUESTIONS, questions, memory=memory)
+    before = row_counts(home)
+    (home.folder / "sets" / "set" / "set.json").unlink()  # as if the first import had been killed at its end
+
+    assert (len(first.findings), len(mine.findings)) == (1, 2)
+    assert home.import_set(SetFormat.BEIR, folder) == first
+    assert home.import_set(SetFormat.QUESTIONS, questions, memory=memory) == mine
+    assert row_counts(home) == before
+
+
+def test_evidence_that_came_after_its_case_was_frozen_is_said_and_not_confirmed(home: Home, tmp_path: Path) -> None:
+    questions, memory = tmp_path / "mine.jsonl", write(tmp_path / "tea", {"tea.md": "# Tea\n\nGreen tea.\n"})
+    late = {"resource_id": "late.md", "unit": "Late"}
+    rows = [
+        {"id": "a", "text": "tea", "evidence": [{"resource_id": "tea.md"}, late]},
+        {"id": "b", "text": "late", "evidence": [{"resource_id": "tea.md"}]},
+    ]
+    questions.write_text(lines(rows), encoding="utf-8")
+
+    def stop(name: str) -> None:
+        if name == "central.resolve_case":
+            raise InterruptedError
+
+    with on_step(stop), pytest.raises(InterruptedError):
+        home.import_set(SetFormat.QUESTIONS, questions, memory=memory)
+    write(memory, {"late.md": "# Late\n\nIt came later.\n"})
+
+    imported = home.import_set(SetFormat.QUESTIONS, questions, memory=memory)
+
+    assert imported.findings == ("question 'a': its evidence 'late.md' is not in the corpus that its case froze",)
+    assert case_states(home, imported) == ["ready", "ready"]
+    assert evidence_of(home, imported, 0) == [("tea.md", None)]
+    assert home.import_set(SetFormat.QUESTIONS, questions, memory=memory) == imported
+
+
 def test_another_set_never_takes_the_name_of_one_that_is_there(home: Home, tmp_path: Path) -> None:
     home.import_set(SetFormat.BEIR, beir_set(tmp_path / "set"))
     before = row_counts(home)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from workbench.app.fixtures import import_fixture
 from workbench.app.project import Project
 from workbench.core.activation import ActivationRequest
-from workbench.core.case import CaseState
+from workbench.core.case import CaseState, CaseSummary
 from workbench.core.errors import InputError, NotReady, StorageError
 from workbench.core.hashing import digest
 from workbench.core.limits import resolve_limits
@@ -119,12 +119,14 @@ class _Import:
         cases = []
         for question in scope.questions:
             key = digest(["import-1", self._parsed.digest, question.query_id])
+            # What is to be said of a question is said each time, also of one whose case stands already.
+            text = self._text(question) if finder.knows(question) else ""
             case = known.get(key)
-            if case is not None and case.state is not CaseState.DRAFT:
+            if text:
+                case = case or self._home.cases.create(self._ask(project, text, key))
+                self._confirm(case, question, finder)
+            if case is not None and (text or case.state is not CaseState.DRAFT):
                 cases.append(case.case_id)
-            elif finder.knows(question) and (text := self._text(question)):
-                case_id = case.case_id if case else self._home.cases.create(self._ask(project, text, key)).case_id
-                cases.append(self._confirm(case_id, question, finder))
             self._done += 1
             self._progress("cases", self._done, self._total)
         return cases
@@ -144,13 +146,14 @@ class _Import:
             raise StorageError("home_unwritable", "A run could not be recorded, the log says why; import again.")
         return result.run_id
 
-    def _confirm(self, case_id: str, question: Question, finder: EvidenceFinder) -> str:
-        case = self._home.cases.get(case_id)
-        if question.evidence:
-            self._home.cases.confirm(case_id, finder.refs(question, self._home.cases.frozen(case)))
-        else:
-            self._home.cases.resolve(case_id, case.version, (), none_matched=True)
-        return case_id
+    def _confirm(self, case: CaseSummary, question: Question, finder: EvidenceFinder) -> None:
+        """Decide a draft; a case that was decided stays as it is, and so does one that froze none of its evidence."""
+        cases = self._home.cases
+        evidence = finder.refs(question, cases.frozen(case))
+        if case.state is CaseState.DRAFT and evidence:
+            cases.confirm(case.case_id, evidence)
+        elif case.state is CaseState.DRAFT and not question.evidence:
+            cases.resolve(case.case_id, case.version, (), none_matched=True)
 
 
 def _read(form: SetFormat, path: Path) -> ParsedSet:
