@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from tests.app.places import finished
+from tests.app.places import workbench as workbench_process
 from tests.cli.conftest import Command
 
 OPERATORS = (
@@ -133,3 +136,16 @@ def test_a_model_that_is_not_installed_leaves_lexical_recall(
 
     assert answer["fragments"][0]["path"] == "log/2026-11.md"
     assert "dense_unavailable" in {note["code"] for note in answer["degradations"]}
+
+
+@pytest.mark.spec("D7")
+def test_a_history_that_cannot_be_written_is_said_in_one_line(memory: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    assert finished(workbench_process(home, "index", memory))[0] == 0
+    (home / "local.db").write_bytes(b"no database " * 400)
+
+    status, out, err = finished(workbench_process(home, "activate", "RabbitMQ", "--project", memory, "--json"))
+
+    assert (status, json.loads(out)["run_id"]) == (0, None)
+    assert err.count("\n") == 1
+    assert err.startswith("The history was not written; retrieval goes on without it. ") and "local.db" in err

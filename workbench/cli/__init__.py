@@ -5,7 +5,6 @@ Exit status: 0 done, 1 the answer is "no", 2 bad usage or input, 3 not ready, 4 
 
 from __future__ import annotations
 
-import logging
 import sys
 import uuid
 from collections.abc import Sequence
@@ -26,9 +25,9 @@ from workbench.cli import (
     watch,
     whiteboard,
 )
+from workbench.cli.logs import log_error, say_what_is_logged
 from workbench.cli.terminal import note, show_error, use_utf8
 from workbench.core.errors import INTERNAL_EXIT, USAGE_EXIT, InputError, WorkbenchError
-from workbench.storage.files import FILE_MODE, owner_only_folder
 
 INTERRUPTED_EXIT = 130
 
@@ -49,6 +48,7 @@ plugins.add_commands(app)
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and exit; no traceback ever reaches the person."""
     use_utf8()
+    say_what_is_logged()
     given = list(sys.argv[1:] if arguments is None else arguments)
     sys.exit(_run(given))
 
@@ -84,20 +84,6 @@ def _sentence(error: typer.TyperException) -> str:
 
 def _internal(error: Exception) -> WorkbenchError:
     """The error for a fault of ours: an id here, the traceback under the same id in the home's log."""
-    from workbench.core.settings import home_folder
-
     reference = uuid.uuid4().hex[:12]
-    try:
-        log = owner_only_folder(home_folder()) / "workbench.log"
-        log.touch(mode=FILE_MODE)
-        handler: logging.Handler = logging.FileHandler(log, encoding="utf-8")
-        place = str(log)
-    except (OSError, WorkbenchError):
-        handler, place = logging.NullHandler(), "nowhere, since the home cannot be written"
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    logger = logging.getLogger("workbench.internal")
-    logger.addHandler(handler)
-    logger.propagate = False
-    logger.error("internal error %s", reference, exc_info=error)
-    handler.close()
+    place = log_error(f"internal error {reference}", error)
     return WorkbenchError("internal", f"An internal error, {reference}; its traceback is in {place}.")
