@@ -235,6 +235,18 @@ DAMAGE: dict[str, tuple[Callable[[Document], object], tuple[str, ...]]] = {
         lambda d: d["cases"][0]["run"]["fragments"].pop(0),
         ("run.fragments: not the selected candidates",),
     ),
+    "a fragment of another resource": (
+        lambda d: d["cases"][0]["run"]["fragments"][0].update(resource_id="user/tea.md"),
+        ("run.fragments: not the selected candidates",),
+    ),
+    "a rank before the first": (
+        lambda d: _candidates(d)[1].update(rrf_rank=0),
+        ("run.trace: a rrf_rank is below 1 or stands twice",),
+    ),
+    "a rank twice": (
+        lambda d: _candidates(d)[1].update(bm25_rank=_candidates(d)[0]["bm25_rank"]),
+        ("run.trace: a bm25_rank is below 1 or stands twice",),
+    ),
     "an empty query": (lambda d: _request(d).update(query=" "), ("run.request.query: The query is empty",)),
     "a limit of no name": (
         lambda d: _request(d).update(limits={"nosuch": 1}),

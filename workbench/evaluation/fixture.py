@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
@@ -25,6 +26,9 @@ from workbench.markdown.frozen import cut_frozen
 from workbench.retrieval.query import normal_query
 from workbench.storage.corpus_table import frozen_body
 
+_RANKS = ("exact_rank", "bm25_rank", "vector_rank", "rrf_rank", "rerank_rank")
+_shared = attrgetter("unit_key", "content_hash", "resource_id", "scope", "kind", "path", "heading_path", "delta_action")
+"""What a fragment has of its candidate."""
 _WIDEST = 1 << 63
 _DEEPEST = 64
 _SHOWN = 3
@@ -170,8 +174,13 @@ def _trace_findings(place: str, run: SourceRun) -> Iterator[str]:
         yield f"{place}.trace.candidates: their final ranks do not count from 1"
     if len({one.unit_key for one in candidates}) < len(candidates):
         yield f"{place}.trace.candidates: a unit stands twice"
-    selected = [one.unit_key for one in candidates if one.disposition is Disposition.SELECTED]
-    if [one.unit_key for one in run.fragments] != selected:
+    for name in _RANKS:
+        units = (*candidates, *run.trace.fused_out)
+        ranks = [rank for one in units if (rank := getattr(one, name, None)) is not None]
+        if len(set(ranks)) < len(ranks) or min(ranks, default=1) < 1:
+            yield f"{place}.trace: a {name} is below 1 or stands twice"
+    selected = [_shared(one) for one in candidates if one.disposition is Disposition.SELECTED]
+    if list(map(_shared, run.fragments)) != selected:
         yield f"{place}.fragments: not the selected candidates in their order"
 
 
