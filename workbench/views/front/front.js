@@ -15,9 +15,9 @@ function h(tag, attributes = {}, ...children) {
 
 const score = (value) => (value == null ? "" : Math.abs(value) < 0.1 ? value.toFixed(4) : value.toFixed(2));
 
+// A list is what its elements are placed in: their `offsetTop` counts from its top.
 function keepInSight(list, element) {
-  if (!element) return;
-  const above = element.offsetTop - list.offsetTop;
+  const above = element.offsetTop;
   if (above < list.scrollTop) list.scrollTop = above;
   else if (above + element.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = above + element.offsetHeight - list.clientHeight;
 }

@@ -280,7 +280,12 @@ function render({ model, el }) {
       seen.description.join("") ? h("div", { class: "mwl-description" }, matched(seen.description)) : null,
       cut(seen.cut_before), h("div", { class: "mwl-around" }, matched(seen.before)), unit,
       h("div", { class: "mwl-around" }, matched(seen.after)), cut(seen.cut_after)].filter(Boolean) : []));
-    text.scrollTop = Math.max(0, unit.offsetTop - text.offsetTop - text.clientHeight / 5);
+    showUnit();
+  }
+
+  function showUnit() {
+    const unit = text.querySelector(".mwl-unit");
+    if (unit) text.scrollTop = unit.offsetTop - text.clientHeight / 5;
   }
 
   function drawReport() {

@@ -1,0 +1,68 @@
+"""The labelling widget in JupyterLab as tests drive it, and the store behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.app.places import PAGES, write
+from tests.browser.lab import PATIENCE_S, Lab
+from workbench.app import Home
+from workbench.core.case import Case
+
+QUERIES = ["which database keeps the job queue", "发布前检查什么", "green tea water"]
+QUEUE, TEA, STORAGE = "decisions/queue.md", "user/tea.md", "decisions/storage.md"
+PATIENCE_MS = 1_000 * PATIENCE_S
+Shown = Callable[..., "Labelling"]
+
+
+class Labelling:
+    """The widget on a page, and the store behind it."""
+
+    def __init__(self, page: Page, home: Path) -> None:
+        self.page, self.home = page, home
+        self.root = page.locator(".mwl")
+        expect(self.root).to_be_visible(timeout=PATIENCE_MS)
+        self.root.scroll_into_view_if_needed()
+
+    def press(self, *keys: str) -> None:
+        """Keys, one after another, as fast as they come."""
+        self.root.focus()
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def asks(self, query: str) -> None:
+        """Wait until this query is on the table."""
+        expect(self.root.locator(".mwl-ask .mw-query")).to_have_text(query)
+
+    def marked(self, *names: str) -> None:
+        """Wait until exactly this is marked."""
+        expect(self.root.locator(".mwl-mark bdi")).to_have_text(list(names))
+
+    @property
+    def cards(self) -> Locator:
+        return self.root.locator(".mwl-card")
+
+    def case(self, query: str) -> Case | None:
+        """What the store has about a query, read by nobody's widget."""
+        home = Home.open(self.home, engine="fake")
+        (project_id,) = {case.project_id for case in home.cases.list(home_projects(home))} or {""}
+        found = [case for case in home.cases.list([project_id]) if case.query == query]
+        whole = home.cases.get(found[0].case_id) if found else None
+        home.store.close()
+        return whole
+
+
+def home_projects(home: Home) -> list[str]:
+    return [folder.name for folder in (home.folder / "projects").iterdir()]
+
+
+def show_labelling(
+    lab: Lab, page: Page, folder: Path, pages: dict[str, str] = PAGES, queries: list[str] = QUERIES
+) -> Labelling:
+    """The notebook on four pages and three runs, the newest about tea; or on other pages and questions."""
+    memory, home = write(folder / "memory", pages), folder / "home"
+    lab.show(page, "10_label_evidence", home=str(home), memory=str(memory), queries=queries)
+    return Labelling(page, home)
