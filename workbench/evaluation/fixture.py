@@ -17,7 +17,15 @@ from workbench.core.activation import ActivationRequest
 from workbench.core.candidate import EXCERPT_CHARS, Disposition
 from workbench.core.case import Evidence
 from workbench.core.errors import InputError
-from workbench.core.fixture import FIXTURE_FORMAT, FIXTURE_VERSION, Fixture, FixtureCase, ManifestResource, SourceRun
+from workbench.core.fixture import (
+    FIXTURE_FORMAT,
+    FIXTURE_VERSION,
+    Fixture,
+    FixtureCase,
+    FrozenBody,
+    ManifestResource,
+    SourceRun,
+)
 from workbench.core.hashing import digest, sha256_hex
 from workbench.core.limits import LIMIT_FIELDS, resolve_limits
 from workbench.core.text import is_valid_unicode, one_line
@@ -152,6 +160,7 @@ def _case_findings(fixture: Fixture) -> Iterator[str]:
     case_ids = Counter(case.case_id for case in fixture.cases)
     run_ids = Counter(case.run.run_id for case in fixture.cases)
     resources = [{one.resource_id: one for one in corpus.resources} for corpus in fixture.corpora]
+    excerpts = _Excerpts(fixture.bodies)
     for number, case in enumerate(fixture.cases):
         place = f"cases[{number}]"
         if case_ids[case.case_id] > 1:
@@ -165,7 +174,7 @@ def _case_findings(fixture: Fixture) -> Iterator[str]:
             continue
         if case.run.index.miv != fixture.corpora[case.run.corpus].miv:
             yield f"{place}.run.index.miv: not that of its corpus"
-        yield from _evidence_findings(place, case, resources[case.run.corpus], fixture)
+        yield from _evidence_findings(place, case, resources[case.run.corpus], fixture.bodies, excerpts)
 
 
 def _trace_findings(place: str, run: SourceRun) -> Iterator[str]:
@@ -201,7 +210,11 @@ def _request_findings(place: str, request: ActivationRequest) -> Iterator[str]:
 
 
 def _evidence_findings(
-    place: str, case: FixtureCase, resources: Mapping[str, ManifestResource], fixture: Fixture
+    place: str,
+    case: FixtureCase,
+    resources: Mapping[str, ManifestResource],
+    bodies: Mapping[str, FrozenBody],
+    excerpts: _Excerpts,
 ) -> Iterator[str]:
     seen: set[tuple[str, str | None]] = set()
     for number, one in enumerate(case.evidence):
@@ -212,24 +225,38 @@ def _evidence_findings(
         resource = resources.get(one.resource_id)
         if resource is None:
             yield f"{where}.resource_id: {one.resource_id!r} is not in the corpus"
-        elif resource.resource_hash in fixture.bodies:
-            text = _evidence_text(one, case, resource, fixture)
-            if text is None:
+        elif resource.resource_hash in bodies:
+            excerpt = excerpts.of(one, case, resource)
+            if excerpt is None:
                 yield f"{where}.unit_key: {one.unit_key!r} is no unit of {one.resource_id!r}"
-            elif one_line(text, EXCERPT_CHARS) != one.excerpt:
+            elif excerpt != one.excerpt:
                 yield f"{where}.excerpt: not the beginning of the frozen text"
 
 
-def _evidence_text(evidence: Evidence, case: FixtureCase, resource: ManifestResource, fixture: Fixture) -> str | None:
-    """The text of what the evidence names; None when it names nothing."""
-    body = fixture.bodies[resource.resource_hash]
-    if evidence.unit_key is None:
-        return body.body or body.description or body.title
-    for candidate in case.run.trace.candidates:
-        if (candidate.unit_key, candidate.resource_id) == (evidence.unit_key, evidence.resource_id):
-            return candidate.excerpt
+class _Excerpts:
+    """Excerpts of the units of frozen bodies. A body is cut once, however much evidence is in it."""
+
+    def __init__(self, bodies: Mapping[str, FrozenBody]) -> None:
+        self._bodies = bodies
+        self._cut: dict[tuple[str, str, str], dict[str, str]] = {}
+
+    def of(self, evidence: Evidence, case: FixtureCase, resource: ManifestResource) -> str | None:
+        """The excerpt of what the evidence names; None when it names nothing."""
+        body = self._bodies[resource.resource_hash]
+        if evidence.unit_key is None:
+            return one_line(body.body or body.description or body.title, EXCERPT_CHARS)
+        for candidate in case.run.trace.candidates:
+            if (candidate.unit_key, candidate.resource_id) == (evidence.unit_key, evidence.resource_id):
+                return one_line(candidate.excerpt, EXCERPT_CHARS)
+        key = (resource.resource_id, resource.resource_hash, resource.layer)
+        if key not in self._cut:
+            self._cut[key] = _unit_excerpts(resource, body)
+        return self._cut[key].get(evidence.unit_key)
+
+
+def _unit_excerpts(resource: ManifestResource, body: FrozenBody) -> dict[str, str]:
     try:
         units = cut_frozen(resource.resource_id, resource.layer, body.description, body.body)
     except UnreadableSource:
-        return None
-    return next((unit.text for unit in units if unit.unit_key == evidence.unit_key), None)
+        return {}
+    return {unit.unit_key: one_line(unit.text, EXCERPT_CHARS) for unit in units}
