@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,9 +21,11 @@ from workbench.app import Home, Project
 from workbench.core.case import CaseState, EvidenceRef
 from workbench.core.errors import InputError, StorageError
 from workbench.core.hashing import digest, sha256_hex
+from workbench.core.text import one_line
 from workbench.evaluation.export import export_fixture
 from workbench.evaluation.fixture import read_fixture
 from workbench.evaluation.sets import SetFormat
+from workbench.markdown.frozen import cut_frozen
 from workbench.storage.blobs import BlobStore
 from workbench.storage.central_store import CentralStore
 from workbench.storage.corpus_table import CorpusTable
@@ -341,6 +345,32 @@ def test_an_infinite_number_is_refused(other: Home, fixture: str) -> None:
     assert any("not finite" in one for one in findings(other, text))
 
 
+def test_evidence_on_every_unit_of_a_long_page_comes_in(
+    home: Home, project: Project, memory: Path, other: Home
+) -> None:
+    pages = "".join(f"# Part {n}\n\n{'Sentence of this part. ' * 40}\n\n" for n in range(400))
+    write(memory, {"long.md": pages})
+    project.refresh()
+    case = home.cases.create(ask(project, "tea").run_id or "")
+    units = [EvidenceRef(resource_id="long.md", unit_key=f"long.md#Part {n}@1") for n in range(400)]
+    home.cases.resolve(case.case_id, 1, [EvidenceRef(resource_id="user/tea.md")], False)
+    document = json.loads(home.export(home.select(project=project)).fixture_json)
+    frozen = home.cases.frozen(case).read("long.md")
+    cut = {one.unit_key: one for one in cut_frozen("long.md", frozen.entry.layer, "", frozen.body)}
+    document["cases"][0]["evidence"] = [
+        one.model_dump() | {"excerpt": one_line(cut[one.unit_key or ""].text, 240)} for one in units
+    ]
+
+    imported(other, sealed(document))
+    _evidence(document)[7]["unit_key"], _evidence(document)[9]["excerpt"] = "long.md#Part 400@1", "mine"
+
+    assert len(other.cases.get(case.case_id).evidence) == 400
+    assert [one.partition(":")[0] for one in findings(other, sealed(document))] == [
+        "cases[0].evidence[7].unit_key",
+        "cases[0].evidence[9].excerpt",
+    ]
+
+
 def test_a_file_over_the_limit_is_not_even_read(other: Home) -> None:
     huge = other.folder / "huge.json"
     with huge.open("wb") as file:
@@ -348,6 +378,22 @@ def test_a_file_over_the_limit_is_not_even_read(other: Home) -> None:
     with pytest.raises(InputError, match="209715200 bytes, more than the limit fixture_bytes") as refused:
         other.import_set(SetFormat.FIXTURE, huge)
     assert refused.value.code == "fixture_invalid"
+
+
+def test_of_a_pipe_no_more_than_the_limit_is_read(tmp_path: Path, fixture: str) -> None:
+    for most, is_whole in ((len(fixture.encode("utf-8")), True), (1_000, False)):
+        small = Home.open(tmp_path / f"home of {most}", engine="fake", limits={"fixture_bytes": most})
+        pipe = tmp_path / f"pipe of {most}"
+        os.mkfifo(pipe)
+        with subprocess.Popen(["sh", "-c", 'cat > "$0"', pipe], stdin=subprocess.PIPE) as writer:
+            assert writer.stdin is not None
+            writer.stdin.write(fixture.encode("utf-8"))
+            writer.stdin.close()
+            if is_whole:
+                assert len(small.import_set(SetFormat.FIXTURE, pipe).cases) == 2
+            else:
+                with pytest.raises(InputError, match="more than the limit fixture_bytes of 1000"):
+                    small.import_set(SetFormat.FIXTURE, pipe)
 
 
 def test_a_file_that_is_not_there_is_bad_input(other: Home) -> None:

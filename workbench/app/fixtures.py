@@ -90,10 +90,13 @@ def _save(folder: Path, files: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _bytes(path: Path, most: int) -> bytes:
+    """The file, of which no more than the limit is read: a pipe or a growing file does not say how long it will be."""
     try:
-        size = path.stat().st_size
-        if size > most:
-            raise invalid([f"{path.name}: {size} bytes, more than the limit fixture_bytes of {most}"])
-        return path.read_bytes()
+        with path.open("rb") as file:
+            size = path.stat().st_size
+            data = b"" if size > most else file.read(most + 1)
     except OSError as error:
         raise InputError("invalid_argument", f"{path} cannot be read: {error.strerror}.") from error
+    if (size := max(size, len(data))) > most:
+        raise invalid([f"{path.name}: {size} bytes, more than the limit fixture_bytes of {most}"])
+    return data
