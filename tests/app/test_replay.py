@@ -17,7 +17,7 @@ from workbench.core.errors import InputError, ModelError, NotReady, StorageError
 from workbench.core.run import RunRecord
 from workbench.core.settings import Lexical
 from workbench.evaluation.judged import JudgedRun, judged_runs
-from workbench.evaluation.replay import ReplayConfig
+from workbench.evaluation.replay import ReplayConfig, plan_replay
 from workbench.evaluation.sets import SetFormat
 from workbench.models.fake import FakeEmbedder, FakeReranker
 
@@ -235,7 +235,7 @@ PROCESS = """
 import os, sys
 from pathlib import Path
 from workbench.app import Home
-from workbench.evaluation.replay import ReplayConfig
+from workbench.evaluation.replay import ReplayConfig, plan_replay
 from workbench.storage.faults import on_step
 
 steps = []
@@ -318,6 +318,15 @@ def test_only_ready_cases_are_replayed_and_no_case_is_no_error(project: Project,
     assert replayed(project) == []
     home.cases.resolve(case.case_id, 1, (), none_matched=True)
     assert replayed(project) == []
+
+
+def test_a_case_that_stops_being_ready_before_it_is_replayed_is_left_out(project: Project, home: Home) -> None:
+    stays, goes = (confirmed(project, query) for query in QUERIES[:2])
+    home.cases.resolve(goes, 2, (), none_matched=True)
+
+    planned = plan_replay(home.cases, home.history, [stays, goes])
+
+    assert [one.case.case_id for corpus in planned for one in corpus.cases] == [stays]
 
 
 def test_a_warm_measurement_counts_cases_by_repeats_and_names_every_stage(project: Project, home: Home) -> None:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from pydantic import Field
 
 from workbench.core.activation import ActivationRequest
-from workbench.core.case import Case, EvidenceRef
+from workbench.core.case import Case, CaseState, EvidenceRef
 from workbench.core.deadline import Deadline
 from workbench.core.errors import ModelError, StorageError
 from workbench.core.limits import Limits, resolve_limits
@@ -118,10 +118,11 @@ def plan_replay(
 ) -> tuple[ReplayCorpus, ...]:
     """The corpora of these cases in their order; cases of one corpus that follow each other share it.
 
-    Every body is read and checked before anything is replayed. progress: phase `verify` in cases.
+    Cases that are not ready (any more) are left out. Every body is read and checked before anything is replayed. progress: phase `verify` in cases.
     Raises: `StorageError("run_corpus_incomplete")` with every resource that cannot be read, and the case that needs it.
     """
-    asked = [(case, history.asked(case.run_id)) for case in map(book.get, case_ids)]
+    ready = [case for case in map(book.get, case_ids) if case.state is CaseState.READY]
+    asked = [(case, history.asked(case.run_id)) for case in ready]
     corpora: list[ReplayCorpus] = []
     seen: set[str] = set()
     findings: list[str] = []
