@@ -118,7 +118,8 @@ def plan_replay(
 ) -> tuple[ReplayCorpus, ...]:
     """The corpora of these cases in their order; cases of one corpus that follow each other share it.
 
-    Cases that are not ready (any more) are left out. Every body is read and checked before anything is replayed. progress: phase `verify` in cases.
+    Cases that are not ready (any more) are left out. Every body is read and checked before anything is replayed.
+    progress: phase `verify` in cases.
     Raises: `StorageError("run_corpus_incomplete")` with every resource that cannot be read, and the case that needs it.
     """
     ready = [case for case in map(book.get, case_ids) if case.state is CaseState.READY]
