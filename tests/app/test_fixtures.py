@@ -22,7 +22,7 @@ from workbench.core.case import CaseState, EvidenceRef
 from workbench.core.errors import InputError, StorageError
 from workbench.core.hashing import digest, sha256_hex
 from workbench.core.text import one_line
-from workbench.evaluation.export import export_fixture
+from workbench.evaluation.export import frozen_set
 from workbench.evaluation.fixture import read_fixture
 from workbench.evaluation.sets import SetFormat
 from workbench.markdown.frozen import cut_frozen
@@ -138,6 +138,24 @@ def test_runs_traces_requests_and_bodies_come_back_field_by_field(home: Home, ot
         assert [frozen.read(one.resource_id) for one in frozen.entries] == [
             original.read(one.resource_id) for one in original.entries
         ]
+
+
+@pytest.mark.spec("D15")
+def test_the_report_is_on_the_cases_as_they_were_exported_whoever_resolves_them_meanwhile(
+    home: Home, project: Project, other: Home
+) -> None:
+    ready_cases(home, project)
+    first, second = (one.case_id for one in home.cases.list((project.project_id,), {CaseState.READY}))
+
+    def resolve(phase: str, done: int, total: int) -> None:
+        if (phase, done) == ("export", total):
+            home.cases.resolve(first, 2, [EvidenceRef(resource_id="user/tea.md")], False)
+            home.cases.resolve(second, 2, [], True)
+
+    exported = home.export(home.select(project=project), progress=resolve)
+
+    assert exported.report.cases == 2
+    assert other.export(other.select(imported(other, exported.fixture_json))).report == exported.report
 
 
 @pytest.mark.field(137)
@@ -465,7 +483,7 @@ def test_any_single_change_is_refused_or_harmless(
         assert not (fresh.folder / "local.db").exists() or not any(row_counts(fresh).values())
     else:
         chosen = fresh.select(name)
-        again = export_fixture(fresh.cases, fresh.history, chosen.case_ids or (), chosen.origin)
+        again = frozen_set(fresh.cases, fresh.history, chosen.case_ids or (), chosen.origin).fixture_json()
         assert content(again) == content(forged)
         assert fresh.import_set(SetFormat.FIXTURE, fresh.folder / "given.json").name == name
     finally:

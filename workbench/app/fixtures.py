@@ -11,7 +11,7 @@ from workbench.core.clock import time_text, utc_now
 from workbench.core.errors import InputError
 from workbench.core.limits import resolve_limits
 from workbench.core.progress import Progress, no_progress
-from workbench.evaluation.export import EvaluationExport, export_fixture
+from workbench.evaluation.export import EvaluationExport, frozen_set
 from workbench.evaluation.fixture import invalid, read_fixture
 from workbench.evaluation.fixture_import import FixtureImporter
 from workbench.evaluation.judged import judged_runs, ready_cases
@@ -30,11 +30,11 @@ FIXTURE_FILE = "fixture.json"
 def export_set(
     home: HomeParts, selection: Selection, *, seed: int = 0, progress: Progress = no_progress
 ) -> EvaluationExport:
-    """The ready cases of a selection as a fixture, and the report on them. Raises: as `export_fixture`."""
+    """The ready cases of a selection as a fixture, and the report on them. Raises: as `frozen_set`."""
     case_ids = ready_cases(home.store, selection.project_ids, selection.case_ids)
-    fixture = export_fixture(home.cases, home.history, case_ids, selection.origin, progress)
-    report = build_report(judged_runs(home.store, case_ids), origin=selection.origin, seed=seed, progress=progress)
-    return EvaluationExport(fixture_json=fixture, report=report)
+    frozen = frozen_set(home.cases, home.history, case_ids, selection.origin, progress)
+    report = build_report(frozen.judged(), origin=selection.origin, seed=seed, progress=progress)
+    return EvaluationExport(fixture_json=frozen.fixture_json(), report=report)
 
 
 def save_export(exported: EvaluationExport, folder: Path) -> tuple[Path, ...]:

@@ -5,9 +5,10 @@ The same cases of the same home give the same bytes, whenever and wherever they 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from workbench.core.case import Case, CaseState
+from workbench.core.case import Case, CaseState, EvidenceRef
 from workbench.core.errors import InputError, StorageError
 from workbench.core.fixture import (
     FIXTURE_FORMAT,
@@ -24,6 +25,7 @@ from workbench.core.wire import Wire
 from workbench.evaluation.cases import CaseBook
 from workbench.evaluation.figures import Report
 from workbench.evaluation.frozen import FrozenCorpus
+from workbench.evaluation.judged import JudgedRun, ranked_units
 from workbench.evaluation.runs import RunHistory
 
 
@@ -34,10 +36,52 @@ class EvaluationExport(Wire):
     report: Report
 
 
-def export_fixture(
+@dataclass(frozen=True, slots=True)
+class FrozenSet:
+    """Ready cases as they stood when each was read, with their corpora."""
+
+    origin: str
+    bodies: Mapping[str, FrozenBody]
+    corpora: Sequence[Manifest]
+    cases: Sequence[FixtureCase]
+
+    def fixture_json(self) -> str:
+        """The fixture of these cases."""
+        document = {
+            "format": FIXTURE_FORMAT,
+            "version": FIXTURE_VERSION,
+            "origin": self.origin,
+            "bodies": {sha256: body.model_dump(mode="json") for sha256, body in self.bodies.items()},
+            "corpora": [manifest.model_dump(mode="json") for manifest in self.corpora],
+            "cases": [case.model_dump(mode="json") for case in self.cases],
+        }
+        return canonical_json(document | {"digest": digest(document)})
+
+    def judged(self) -> Iterator[JudgedRun]:
+        """The same cases for a report, which is thus on what the fixture holds, whoever resolves a case meanwhile."""
+        hashes = [{one.resource_id: one.resource_hash for one in corpus.resources} for corpus in self.corpora]
+        for case in self.cases:
+            run = case.run
+            yield JudgedRun(
+                case_id=case.case_id,
+                run_id=run.run_id,
+                project_id=self.corpora[run.corpus].project_id,
+                query=run.request.query,
+                evidence=tuple(
+                    EvidenceRef(resource_id=one.resource_id, unit_key=one.unit_key) for one in case.evidence
+                ),
+                ranked=ranked_units(run.trace),
+                fragments=tuple((one.unit_key, one.resource_id) for one in run.fragments),
+                corpus=hashes[run.corpus],
+                latency_us=run.latency_us,
+                engine=run.index.engine,
+            )
+
+
+def frozen_set(
     cases: CaseBook, history: RunHistory, case_ids: Sequence[str], origin: str, progress: Progress = no_progress
-) -> str:
-    """The fixture of these cases, in this order; those that are not ready (any more) are left out.
+) -> FrozenSet:
+    """These cases in this order, whole; those that are not ready (any more) are left out.
 
     progress: phase `export`, in cases. Raises: `InputError("case_not_found")` when none is ready;
     `StorageError("run_corpus_incomplete")` when a frozen body cannot be read.
@@ -53,15 +97,7 @@ def export_fixture(
         progress("export", done, len(case_ids))
     if not frozen:
         raise InputError("case_not_found", f"{origin}: no case is ready. Confirm evidence of one, or import a set.")
-    document = {
-        "format": FIXTURE_FORMAT,
-        "version": FIXTURE_VERSION,
-        "origin": origin,
-        "bodies": {sha256: body.model_dump(mode="json") for sha256, body in corpora.bodies.items()},
-        "corpora": [manifest.model_dump(mode="json") for manifest in corpora.manifests],
-        "cases": [case.model_dump(mode="json") for case in frozen],
-    }
-    return canonical_json(document | {"digest": digest(document)})
+    return FrozenSet(origin, corpora.bodies, corpora.manifests, frozen)
 
 
 def source_run(history: RunHistory, run_id: str) -> SourceRun:
