@@ -154,6 +154,7 @@ def _loopback_socket(port: int) -> socket.socket:
     except OSError as error:
         reason = f"Port {port} cannot be used ({error.strerror})"
         raise InputError("invalid_argument", f"{reason}; choose another one with --port, or 0 for any.") from error
+    listener.listen(BACKLOG)
     return listener
 
 

@@ -50,6 +50,17 @@ def test_of_several_starts_at_once_one_serves_and_the_others_say_where(home: Pat
         assert ended(first)[0] == 0
 
 
+def test_whoever_reads_the_port_can_connect_at_once(home: Path, memory: Path) -> None:
+    place, starting = Place.of(home), start(home, memory)
+    try:
+        while not (card := place.announced()) and starting.poll() is None:
+            pass
+        socket.create_connection(("127.0.0.1", card["port"])).close()
+    finally:
+        starting.terminate()
+        ended(starting)
+
+
 def test_a_service_whose_home_is_removed_ends_and_says_why(home: Path, memory: Path) -> None:
     with daemon_of(home, memory) as daemon:
         with daemon.client() as client:
