@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.app.places import PAGES, write
 from tests.browser.lab import PATIENCE_S, Lab
 from workbench.app import Home
-from workbench.core.case import Case
+from workbench.core.case import Case, EvidenceRef
 
 QUERIES = ["which database keeps the job queue", "发布前检查什么", "green tea water"]
 QUEUE, TEA, STORAGE = "decisions/queue.md", "user/tea.md", "decisions/storage.md"
@@ -30,6 +30,10 @@ class Labelling:
     def press(self, *keys: str) -> None:
         """Keys, one after another, as fast as they come."""
         self.root.focus()
+        self.press_here(*keys)
+
+    def press_here(self, *keys: str) -> None:
+        """Keys for whatever has the focus."""
         for key in keys:
             self.page.keyboard.press(key)
 
@@ -53,6 +57,14 @@ class Labelling:
         whole = home.cases.get(found[0].case_id) if found else None
         home.store.close()
         return whole
+
+    def decide_elsewhere(self, query: str, resource_id: str) -> None:
+        """Somebody else confirms a resource for a query that has no decision yet."""
+        other = Home.open(self.home, engine="fake")
+        (run,) = [run for run in other.history.list(home_projects(other)[0], 9) if run.query == query]
+        case = other.cases.create(run.run_id)
+        other.cases.resolve(case.case_id, 1, [EvidenceRef(resource_id=resource_id)], False)
+        other.store.close()
 
 
 def home_projects(home: Home) -> list[str]:

@@ -17,12 +17,10 @@ from tests.browser.labelling import (
     TEA,
     Labelling,
     Shown,
-    home_projects,
     show_labelling,
 )
 from tests.browser.many_runs import many_runs
-from workbench.app import Home
-from workbench.core.case import Case, CaseState, EvidenceRef
+from workbench.core.case import Case, CaseState
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -88,11 +86,7 @@ def test_none_matched_is_stored_and_undo_takes_it_back(shown: Shown) -> None:
 @pytest.mark.spec("D8")
 def test_a_conflict_shows_both_versions_and_the_person_chooses(shown: Shown) -> None:
     seen = shown()
-    other = Home.open(seen.home, engine="fake")
-    (run,) = [run for run in other.history.list(home_projects(other)[0], 9) if run.query == "green tea water"]
-    case = other.cases.create(run.run_id)
-    other.cases.resolve(case.case_id, 1, [EvidenceRef(resource_id=QUEUE)], False)
-    other.store.close()
+    seen.decide_elsewhere("green tea water", QUEUE)
 
     seen.press("x", "Enter")
 

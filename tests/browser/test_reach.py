@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.lab import Lab, keep_picture
-from tests.browser.labelling import Labelling, Shown, show_labelling
+from tests.browser.labelling import QUEUE, TEA, Labelling, Shown, show_labelling
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -45,3 +45,71 @@ def test_the_cursor_and_its_text_stay_in_sight(shown: Shown) -> None:
         seen.asks(f"green tea {number}")
     keep_picture(seen.page, "labelling-sight")
     assert in_sight(seen, ".mw-row[aria-selected=true]")
+
+
+_PRESS = """(element, [key, more]) => element.dispatchEvent(
+    new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more }))"""
+
+
+def test_a_key_that_is_held_decides_once(shown: Shown) -> None:
+    """The system repeats a held key: no second case may be decided by that."""
+    seen = shown()
+    seen.root.focus()
+    for _ in range(8):
+        seen.page.keyboard.down("n")
+        seen.page.wait_for_timeout(100)
+    seen.page.keyboard.up("n")
+
+    seen.asks("发布前检查什么")
+    expect(seen.root.locator(".mwl-counts b")).to_have_text("1 of 3 decided")
+    for _ in range(8):
+        seen.page.keyboard.down("j")
+    expect(seen.cards.last).to_have_attribute("aria-selected", "true")
+
+
+def test_keys_of_an_input_method_are_letters_and_no_commands(shown: Shown) -> None:
+    """Some browsers tell of them by the code 229 alone; the Enter that takes a word must not search for it."""
+    seen = shown()
+    find, note = seen.root.get_by_role("searchbox"), seen.root.get_by_label("Note")
+    find.fill("fa")
+    for field, key in ((find, "Enter"), (find, "Escape"), (note, "Escape"), (seen.root, "n"), (seen.root, "x")):
+        field.focus()
+        for mark in ({"keyCode": 229}, {"isComposing": True}):
+            assert field.evaluate(_PRESS, [key, mark]), "the browser's own part was prevented"
+        expect(field).to_be_focused()
+
+    seen.press("j")
+    expect(seen.cards.nth(1)).to_have_attribute("aria-selected", "true")
+    seen.marked()
+    expect(seen.root.locator(".mwl-counts b")).to_have_text("0 of 3 decided")
+    expect(seen.root.locator(".mwl-found .mw-title")).to_have_text("4 candidates")
+
+
+def test_a_dialog_keeps_the_focus_and_gives_it_back(shown: Shown) -> None:
+    seen = shown()
+    seen.press("?")
+    dialog = seen.root.get_by_role("dialog")
+    for key in ("Tab", "Tab", "Shift+Tab"):
+        seen.page.keyboard.press(key)
+        expect(dialog.get_by_role("button")).to_be_focused()
+    seen.page.keyboard.press("n")
+    seen.page.keyboard.press("Enter")
+    expect(dialog).to_be_hidden()
+    expect(seen.root).to_be_focused()
+
+    seen.press("x")
+    seen.marked(f"{TEA}#@root")
+    seen.decide_elsewhere("green tea water", QUEUE)
+    seen.press("Enter")
+    conflict = seen.root.get_by_role("alertdialog")
+    expect(conflict).to_be_focused()
+    seen.press_here("j", "n", "x", "/")
+    for name in ("m Store mine", "t Let theirs stand", "m Store mine"):
+        seen.page.keyboard.press("Tab")
+        expect(conflict.get_by_role("button", name=name)).to_be_focused()
+    seen.page.keyboard.press("Enter")
+
+    seen.asks("发布前检查什么")
+    expect(seen.root).to_be_focused()
+    case = seen.case("green tea water")
+    assert case is not None and [one.resource_id for one in case.evidence] == [TEA]

@@ -114,11 +114,11 @@ function render({ model, el }) {
   };
   root.addEventListener("keydown", (event) => {
     event.stopPropagation();
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (isForeign(event)) return;
     let command = null;
     if (!question.hidden) {
       if (event.key === "Escape") command = () => say("keep");
-      if (event.key === "Tab") command = () => (document.activeElement === no ? yes : no).focus();
+      if (event.key === "Tab") command = () => tabWithin(question, event.shiftKey);
     } else if (event.target === runs) command = LIST_KEYS[event.key];
     else if (event.target === resource && event.key === "Enter") command = ask;
     else if (event.target === folder && event.key === "Enter" && !doExport.disabled) command = () => doExport.click();

@@ -22,6 +22,16 @@ function keepInSight(list, element) {
   else if (above + element.offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = above + element.offsetHeight - list.clientHeight;
 }
 
+// Whether a key is meant for the browser, or for an input method: some browsers tell of those by the code 229 alone.
+const isForeign = (event) => event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.keyCode === 229;
+
+// The next button of a dialog, or the one before, round and round: Tab does not leave it.
+function tabWithin(dialog, back) {
+  const buttons = [...dialog.querySelectorAll("button")];
+  const place = buttons.indexOf(document.activeElement);
+  buttons.at(back ? Math.max(place, 0) - 1 : (place + 1) % buttons.length).focus();
+}
+
 // Numbers what is said, and shows `lost` while the kernel does not answer. `hears` is to be called when it did.
 function connection(model, lost) {
   let number = Date.now();

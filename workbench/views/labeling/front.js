@@ -133,18 +133,22 @@ function render({ model, el }) {
     Escape: () => { if (model.get("head").search !== null) send("search", { text: "" }); },
   };
   const CHOICES = { m: "mine", t: "theirs" };
+  const DECIDING = new Set(["Enter", "n", "s", "u", "x", " ", "r"]);
 
   root.addEventListener("keydown", (event) => {
     event.stopPropagation();
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (isForeign(event)) return;
     const typing = event.target.closest("input, textarea, select");
     const pressing = event.target.closest("button") && (event.key === "Enter" || event.key === " ");
+    const dialog = [help, conflict].find((one) => !one.hidden);
     let command = COMMANDS[event.key];
-    if (!help.hidden) command = ["Escape", "?", "Enter"].includes(event.key) ? () => toggleHelp(false) : null;
+    if (dialog && event.key === "Tab") command = () => tabWithin(dialog, event.shiftKey);
+    else if (dialog === help) command = ["Escape", "?", "Enter"].includes(event.key) ? () => toggleHelp(false) : null;
     else if (typing && event.key === "Escape") command = () => { if (typing === find) { find.value = ""; send("search", { text: "" }); } root.focus(); };
     else if (typing === find && event.key === "Enter") command = () => { send("search", { text: find.value }); root.focus(); };
-    else if (typing || pressing) return;
-    else if (!conflict.hidden && CHOICES[event.key]) command = () => send(CHOICES[event.key]);
+    else if (typing || (pressing && !event.repeat)) return;
+    else if (dialog) command = CHOICES[event.key] && (() => send(CHOICES[event.key]));
+    else if (event.repeat && DECIDING.has(event.key)) command = () => {};
     if (!command) return;
     event.preventDefault();
     command();
