@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.lab import Lab, keep_picture
+from tests.browser.lab import Lab, in_the_dark, keep_picture
 from tests.browser.labelling import QUEUE, TEA, Labelling, Shown, show_labelling
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -113,3 +113,91 @@ def test_a_dialog_keeps_the_focus_and_gives_it_back(shown: Shown) -> None:
     expect(seen.root).to_be_focused()
     case = seen.case("green tea water")
     assert case is not None and [one.resource_id for one in case.evidence] == [TEA]
+
+
+_FAINT = """root => {
+    const pixel = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const read = (colour) => {
+        pixel.clearRect(0, 0, 1, 1);
+        pixel.fillStyle = colour;
+        pixel.fillRect(0, 0, 1, 1);
+        const [red, green, blue, alpha] = pixel.getImageData(0, 0, 1, 1).data;
+        return [red, green, blue, alpha / 255];
+    };
+    const over = (top, below) => [0, 1, 2].map((part) => top[part] * top[3] + below[part] * (1 - top[3]));
+    const ground = (element) => {
+        const layers = [];
+        for (let one = element; one; one = one.parentElement) layers.push(read(getComputedStyle(one).backgroundColor));
+        return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255]);
+    };
+    const linear = (part) => (part /= 255) <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    const luminance = ([red, green, blue]) => 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
+    const faint = [];
+    for (const one of root.querySelectorAll("*:not(option)")) {
+        const field = one.matches("input, textarea"), style = getComputedStyle(one, field ? "::placeholder" : null);
+        const text = [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+        if (!(field || text) || !one.getClientRects().length || one.disabled) continue;
+        const below = ground(one), ink = over(read(style.color).with(3, read(style.color)[3] * style.opacity), below);
+        const [dark, light] = [luminance(ink), luminance(below)].sort((a, b) => a - b);
+        const ratio = (light + 0.05) / (dark + 0.05);
+        if (ratio < 4.5) faint.push(`${ratio.toFixed(2)} ${one.className} ${one.textContent.slice(0, 40)}`);
+    }
+    return faint;
+}"""
+
+
+def test_all_text_stands_out_in_light_and_dark(shown: Shown) -> None:
+    """WCAG 2.2, 1.4.3: at least 4.5 to 1, on whatever ground it stands."""
+    seen = shown()
+    seen.press("n")
+    seen.asks("发布前检查什么")
+    seen.press("x", "j", "r", "k")
+    expect(seen.root.locator(".mwl-mark")).to_have_count(2)
+    assert seen.root.evaluate(_FAINT) == []
+    with in_the_dark(seen.page):
+        assert seen.root.evaluate(_FAINT) == []
+        seen.press("?")
+        assert seen.root.evaluate(_FAINT) == []
+    keep_picture(seen.page, "labelling-keys-narrow")
+
+
+_IS_WHOLE = """one => {
+    const own = one.getBoundingClientRect(), around = one.closest(".mw-dialog").getBoundingClientRect();
+    return own.width > 0 && own.left > around.left && own.height < 30;
+}"""
+
+
+@pytest.mark.parametrize("width", [1400, 900])
+def test_keys_are_whole_and_runs_are_reached_without_keys_in_any_window(shown: Shown, page: Page, width: int) -> None:
+    long = f"{'a-folder-of-a-long-name/' * 7}page.md"
+    page.set_viewport_size({"width": width, "height": 700})
+    seen = shown({long: "# Tea\n\nGreen tea.\n"}, ["green tea", "tea again"])
+    seen.root.get_by_role("button", name="Keys").click()
+    for key in seen.root.locator(".mw-dialog kbd").all():
+        assert key.evaluate(_IS_WHOLE), key.text_content()
+    keep_picture(seen.page, f"labelling-keys-{width}")
+    seen.root.get_by_role("button", name="Close").click()
+
+    seen.root.locator(".mw-row", has_text="green tea").click()
+
+    seen.asks("green tea")
+    title = seen.root.locator(".mwl-read .mw-title")
+    expect(title).to_have_attribute("title", long)
+    assert title.evaluate("one => getComputedStyle(one).textOverflow") == "ellipsis"
+    keep_picture(seen.page, f"labelling-{width}")
+
+
+def test_a_screen_reader_follows_the_cursor_and_hears_the_next_query(shown: Shown) -> None:
+    """What has the focus names the option that the cursor is on, in each view of a widget that is shown twice."""
+    seen = shown()
+    seen.press("j")
+    expect(seen.cards.nth(1)).to_have_attribute("aria-selected", "true")
+    named = "root => document.getElementById(root.getAttribute('aria-activedescendant')).textContent"
+    assert seen.root.evaluate(named) == seen.cards.nth(1).text_content()
+    expect(seen.root.locator(".mwl-ask [aria-live=polite]")).to_have_text("green tea water")
+
+    seen.page.evaluate("window.jupyterapp.commands.execute('notebook:create-output-view')")
+    expect(seen.page.locator(".mwl")).to_have_count(2)
+    ids = "ids => [...document.querySelectorAll('.mwl-card')].map((one) => one.id)"
+    found = seen.page.evaluate(ids)
+    assert len(set(found)) == len(found)

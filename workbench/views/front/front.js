@@ -15,6 +15,9 @@ function h(tag, attributes = {}, ...children) {
 
 const score = (value) => (value == null ? "" : Math.abs(value) < 0.1 ? value.toFixed(4) : value.toFixed(2));
 
+// Text that a screen reader may be told of, once a change.
+const put = (element, text) => { if (element.textContent !== text) element.textContent = text; };
+
 // A list is what its elements are placed in: their `offsetTop` counts from its top.
 function keepInSight(list, element) {
   const above = element.offsetTop;

@@ -34,11 +34,12 @@ const same = (one, other) => one.resource_id === other.resource_id && (one.unit_
 
 function render({ model, el }) {
   let noting = null;
+  const view = `mwl-${Math.random().toString(36).slice(2)}`;
 
   // ---- parts that stand for good -------------------------------------------------------------------------------
   const bar = h("div", { class: "mwl-bar", role: "img" });
   const counts = h("div", { class: "mwl-counts" });
-  const query = h("h2", { class: "mw-query" });
+  const query = h("h2", { class: "mw-query", "aria-live": "polite" });
   const chip = h("span", { class: "mw-chip" });
   const status = h("div", { class: "mw-status", role: "status", "aria-live": "polite" });
   const lost = h("div", { class: "mw-lost", role: "alert", hidden: true },
@@ -160,12 +161,12 @@ function render({ model, el }) {
   function drawHead() {
     const head = model.get("head");
     const { progress } = head;
-    query.textContent = head.query || "No run is on the table";
+    put(query, head.query || "No run is on the table");
     chip.textContent = (STANDING[head.standing] || "") + (head.version > 1 ? ` · version ${head.version}` : "");
     chip.dataset.standing = head.standing;
     chip.hidden = !head.run;
     const state = head.unsaved ? "Not stored yet: press Enter to try again. " : head.changed ? "Not confirmed yet. " : "";
-    status.textContent = state + head.message + (head.unreadable ? ` ${head.unreadable} texts could not be read.` : "");
+    put(status, state + head.message + (head.unreadable ? ` ${head.unreadable} texts could not be read.` : ""));
     status.dataset.kind = head.unsaved ? "bad" : "";
     undo.disabled = !head.can_undo;
     confirm.textContent = head.marks.length ? `Confirm ${head.marks.length}` : "Confirm";
@@ -237,7 +238,7 @@ function render({ model, el }) {
     order.hidden = kind === "hits";
     cards.setAttribute("aria-label", kind === "hits" ? "Resources found" : "Candidates");
     cards.replaceChildren(...list.map((card, place) =>
-      h("div", { class: "mwl-card", role: "option", id: `mwl-${place}`, onclick: () => { send("point", { place }); root.focus(); } },
+      h("div", { class: "mwl-card", role: "option", id: `${view}-${place}`, onclick: () => { send("point", { place }); root.focus(); } },
         h("button", { class: "mwl-box", tabindex: "-1", "aria-label": "Mark", onclick: (event) => {
           event.stopPropagation(); send("point", { place }); send("mark", { whole: kind === "hits" }); root.focus(); } }),
         h("div", { class: "mwl-body" },
@@ -264,8 +265,9 @@ function render({ model, el }) {
       element.setAttribute("aria-selected", here);
       element.setAttribute("aria-checked", unit || whole);
       element.dataset.mark = whole ? "whole" : unit ? "unit" : "";
-      if (here) { cards.setAttribute("aria-activedescendant", element.id); keepInSight(cards, element); }
+      if (here) { root.setAttribute("aria-activedescendant", element.id); keepInSight(cards, element); }
     });
+    if (!list.length) root.removeAttribute("aria-activedescendant");
     for (const element of queue.querySelectorAll(".mw-row")) {
       const here = element.dataset.run === head.run;
       element.setAttribute("aria-selected", here);
@@ -275,7 +277,7 @@ function render({ model, el }) {
 
   function drawText() {
     const seen = model.get("text");
-    textTitle.textContent = seen.resource_id ? seen.path || seen.resource_id : "";
+    textTitle.textContent = textTitle.title = seen.resource_id ? seen.path || seen.resource_id : "";
     const cut = (count) => count ? h("div", { class: "mw-empty" }, `… ${count.toLocaleString()} more characters …`) : null;
     const unit = h("div", { class: "mwl-unit" }, matched(seen.unit));
     text.replaceChildren(...(seen.resource_id ? [
