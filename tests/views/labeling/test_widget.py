@@ -184,6 +184,49 @@ def test_a_conflict_shows_both_versions_and_the_chosen_one_stands(
     other.store.close()
 
 
+def test_letting_theirs_stand_goes_on_to_the_next_run(project: Project, widget: LabelingWidget) -> None:
+    """As storing one's own does: the next keys are meant for another case."""
+    other = Home.open(project.home.folder, engine="fake")
+    case = other.cases.create(widget.run_id)
+    other.cases.resolve(case.case_id, 1, [EvidenceRef(resource_id=QUEUE)], False)
+    other.store.close()
+    press_mark(widget, TEA)
+    say(widget, "confirm")
+
+    say(widget, "theirs")
+
+    assert widget.head["query"] == "发布前检查什么"
+    assert widget.counts() == {"open": 2, "skipped": 0, "ready": 1, "needs_evidence": 0}
+
+
+@pytest.mark.parametrize("way", ["skip", "confirm"])
+def test_runs_that_were_cleared_meanwhile_leave_the_queue(project: Project, widget: LabelingWidget, way: str) -> None:
+    """Two of three go: the one on the table, and the next one. The last one, which is a case, waits."""
+    last = project.home.history.list(project.project_id, 3)[-1]
+    project.home.cases.create(last.run_id)
+    press_mark(widget, TEA)
+    assert project.home.history.clear(project.project_id) == 2
+
+    say(widget, way)
+
+    assert widget.run_id == last.run_id
+    assert "was removed from the history meanwhile" in widget.head["message"]
+    assert [row["query"] for row in widget.queue["rows"]] == [last.query]
+    assert widget.head["progress"]["unsaved"] == 0
+
+
+def test_a_queue_whose_runs_are_all_gone_is_empty(project: Project, widget: LabelingWidget) -> None:
+    project.home.history.clear(project.project_id)
+
+    say(widget, "none")
+
+    assert (widget.run_id, widget.head["query"], widget.cards["cards"], widget.text) == ("", "", [], {})
+    assert "was removed from the history meanwhile" in widget.head["message"]
+    for do in ("none", "confirm", "skip", "undo"):
+        say(widget, do)
+    assert sum(widget.counts().values()) == 0
+
+
 @pytest.mark.parametrize("step", STEPS)
 def test_a_decision_that_cannot_be_written_is_kept_over_a_restart_and_stored_later(
     project: Project, widget: LabelingWidget, step: str

@@ -120,6 +120,8 @@ class LabelingSession:
         except WorkbenchError as error:
             if error.code == "evaluation_case_conflict":
                 return steps.conflicted(state, _as_stored(Case.model_validate(error.detail)))
+            if error.code == "run_not_found" and not isinstance(wanted, Find):
+                return steps.gone(state, wanted.run_id)
             return steps.failed(state, error.message)
 
     def _sheet(self, run_id: str) -> Sheet:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.core.case import EvidenceRef
+from workbench.core.text import one_line
 from workbench.evaluation.corpus_search import CorpusSearch
 from workbench.views.labeling.queue import Filter, Order, next_open
 from workbench.views.labeling.state import (
@@ -45,6 +46,24 @@ def opened(state: LabelingState, sheet: Sheet) -> LabelingState:
 def failed(state: LabelingState, message: str) -> LabelingState:
     """What was wanted did not work, and is not stored; it can be asked for again."""
     return replace(state, request=None, message=message)
+
+
+def gone(state: LabelingState, run_id: str) -> LabelingState:
+    """A run was removed from the history: it leaves the queue with all that was said of it, and the next one comes."""
+    rows, place = state.rows, [row.run_id for row in state.rows].index(run_id)
+    left = replace(
+        state,
+        rows=(*rows[:place], *rows[place + 1 :]),
+        drafts={one: draft for one, draft in state.drafts.items() if one != run_id},
+        past=tuple(step for step in state.past if step.run_id != run_id),
+        request=None,
+    )
+    if state.run_id == run_id:
+        left = replace(left, sheet=None, cursor=0, search=None, conflict=None)
+    following = next_open(rows, state.filter, state.drafts, run_id)
+    wanted = Open(following.run_id) if following else None
+    said = f"“{one_line(rows[place].query, 60)}” was removed from the history meanwhile."
+    return replace(left, request=wanted, message=said)
 
 
 def move(state: LabelingState, by: int) -> LabelingState:
@@ -138,14 +157,15 @@ def keep_mine(state: LabelingState) -> LabelingState:
 
 
 def take_theirs(state: LabelingState) -> LabelingState:
-    """Let what stands stand; the own decision is given up."""
+    """Let what stands stand, and go on as after an own decision, which is given up."""
     if state.conflict is None:
         return state
     wanted = state.conflict.wanted
     past = tuple(step for step in state.past if step.run_id != wanted.run_id)
     state = replace(state, conflict=None, past=past, message="")
     draft = state.drafts.get(wanted.run_id, Draft())
-    return _with_draft(state, wanted.run_id, draft.model_copy(update={"marks": None, "unsaved": False}))
+    state = _with_draft(state, wanted.run_id, draft.model_copy(update={"marks": None, "unsaved": False}))
+    return _go_on(state) if state.run_id == wanted.run_id else state
 
 
 def search(state: LabelingState, text: str) -> LabelingState:
