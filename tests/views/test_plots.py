@@ -16,7 +16,7 @@ from workbench.evaluation.benchmark import Variant
 from workbench.evaluation.figures import Report
 from workbench.evaluation.report import build_report
 from workbench.views import plots
-from workbench.views.plots.look import GREY, INK, PALETTE, PAPER, png
+from workbench.views.plots.look import GREY, HATCHES, INK, PALETTE, PAPER, png
 
 HOSTILE = r"costs $5 or $\frac{$ <script>alert(1)</script> 发布 🦜"
 DEUTAN = ((0.367, 0.861, -0.228), (0.280, 0.673, 0.047), (-0.012, 0.043, 0.969))
@@ -123,6 +123,55 @@ def test_colours_differ_without_red_or_green_cones(sight: tuple[tuple[float, ...
     for place, one in enumerate(views):
         for other in views[:place]:
             assert sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5 > 0.1
+
+
+def test_chinese_queries_and_long_reasons_leave_room_for_the_bars() -> None:
+    reasons = [*ExclusionReason][:3]
+    shown = [candidate(1), *(dropped(place, reason) for place, reason in enumerate(reasons, start=2))]
+    made = [record("发布之前要检查什么、谁来确认值班交接、回滚方案写在哪里、告警静默由谁负责" * 9, *shown)]
+
+    for figure in (plots.budget_bars(made), plots.stage_times(made)):
+        png(figure)  # a layout that does not fit is a warning, hence an error
+        (axes,) = figure.axes
+        assert axes.get_position().width > 0.5
+        within = figure.bbox.padded(1)
+        assert all(within.contains(*text.get_window_extent().p1) for text in axes.texts)
+
+
+def test_a_title_is_cut_by_its_width_and_not_by_its_characters() -> None:
+    figure = plots.rank_movement(record("发布之前要检查什么、谁来确认值班交接" * 20, candidate(1)))
+    png(figure)
+    assert figure.axes[0].title.get_window_extent().x1 <= figure.bbox.x1
+    assert len(figure.get_label()) < 300
+
+
+def test_stages_differ_by_more_than_colour() -> None:
+    """Printed in grey, two stages of one hatch would be the same."""
+    (axes,) = plots.stage_times(runs("how")).axes
+    looks = [(bar[0].get_facecolor(), bar[0].get_hatch()) for bar in axes.containers]
+    assert len(looks) > 2 and len({hatch for _, hatch in looks}) == min(len(looks), len(HATCHES) + 1)
+    assert len(set(looks)) == len(looks)
+
+
+@pytest.mark.parametrize(
+    ("figure", "says"),
+    [
+        (plots.budget_bars([]), "No run"),
+        (plots.stage_times([]), "No run"),
+        (plots.rank_movement(record("how")), "No candidate"),
+        (plots.rank_movement(record("how", state=RunState.FAILED)), "No candidate"),
+    ],
+)
+def test_a_picture_of_nothing_says_so(figure: Figure, says: str) -> None:
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.texts] == [f"{says}."]
+    assert says in figure.get_label()
+    assert not axes.axison
+
+
+def test_the_words_of_a_rank_picture_name_who_is_in_front() -> None:
+    figure = plots.rank_movement(record("how", candidate(1), candidate(2)))
+    assert f"In front: {candidate(1).path}, {candidate(2).path}." in figure.get_label()
 
 
 def test_a_budget_bar_has_a_piece_a_fragment_and_a_mark_at_the_budget() -> None:

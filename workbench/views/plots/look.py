@@ -10,9 +10,12 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unicodedata import east_asian_width
 
+from workbench.core.text import one_line
 from workbench.storage.files import atomic_write
 
 if TYPE_CHECKING:
@@ -24,8 +27,8 @@ PAPER, INK, GREY = "#FFFFFF", "#24292F", "#767676"
 BLUE, VERMILION, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 PALETTE = (BLUE, VERMILION, GREEN, PINK)
 """Of Okabe and Ito's colours those that are dark enough for white paper (doi.org/10.1038/nmeth.1618)."""
-HATCHES = ("", "////", "....")
-"""Where the colours are used up they begin anew, hatched."""
+HATCHES = ("", "////", "....", "----")
+"""Areas differ by these too, for who sees or prints no colours."""
 CJK_FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans SC", "PingFang SC", "Microsoft YaHei", "SimHei")
 WIDTH_IN = 9.0
 DPI = 110
@@ -64,6 +67,20 @@ def canvas(height_in: float) -> tuple[Figure, Axes]:
 
     figure = Figure(figsize=(WIDTH_IN, height_in), layout="constrained")
     return figure, figure.subplots()
+
+
+def shortened(text: str, columns: int) -> str:
+    """The text on one line, cut to the width of so many letters; a Chinese character is as wide as two."""
+    line = " ".join(text.split())
+    widths = accumulate(2 if east_asian_width(one) in "WF" else 1 for one in line)
+    fitting = sum(width <= columns for width in widths)
+    return line if fitting == len(line) else one_line(line, fitting)
+
+
+def left_blank(axes: Axes, words: str) -> None:
+    """Say why there is nothing to see, instead of axes around nothing."""
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center", color=GREY)
 
 
 def described(figure: Figure, words: str) -> Figure:

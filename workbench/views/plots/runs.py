@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from workbench.core.candidate import Candidate, Disposition
 from workbench.core.run import RunRecord
-from workbench.core.text import one_line
-from workbench.views.plots.look import GREY, HATCHES, INK, PALETTE, PAPER, canvas, described, house_style
+from workbench.core.text import counted
+from workbench.views.plots.look import (
+    GREY,
+    HATCHES,
+    INK,
+    PALETTE,
+    PAPER,
+    canvas,
+    described,
+    house_style,
+    left_blank,
+    shortened,
+)
 from workbench.views.tables import stage_times_table
 
 if TYPE_CHECKING:
@@ -20,7 +32,9 @@ if TYPE_CHECKING:
     from workbench.evaluation.statistics import Values
 
 OTHER, VISIBLE_SHARE = "other", 0.02
-_LABEL_CHARS = 44
+_LABEL_COLUMNS, _QUERY_COLUMNS, _TITLE_COLUMNS = 44, 32, 72
+_NOTE_SHARE, _NOTE_COLUMNS = 0.85, 46
+"""How much room what is said behind the bars has, in lengths of the longest."""
 _Stage = tuple[str, Callable[[Candidate], int | None]]
 _STAGES: tuple[_Stage, ...] = (
     ("BM25", lambda candidate: candidate.bm25_rank),
@@ -48,10 +62,15 @@ def rank_movement(record: RunRecord, *, first: int = 20) -> Figure:
     ranks = [rank for one in shown for _, of in stages if (rank := of(one)) is not None]
     _squeeze(axes, max(len(shown), 6), max(ranks, default=1))
     axes.set_ylabel("rank")
-    axes.set_title(f"Rank by stage: {one_line(record.summary.query, 72)}")
+    axes.set_title(f"Rank by stage: {shortened(record.summary.query, _TITLE_COLUMNS)}")
     kept = sum(one.disposition is Disposition.SELECTED for one in shown)
-    words = f"Ranks of the first {len(shown)} candidates for {record.summary.query!r} at each stage; {kept} were kept."
-    return described(figure, words)
+    query = shortened(record.summary.query, _TITLE_COLUMNS)
+    if not shown:
+        left_blank(axes, "No candidate.")
+        return described(figure, f"Ranks by stage for {query!r}: No candidate.")
+    front = ", ".join(shortened(one.path, _LABEL_COLUMNS) for one in shown[:3])
+    words = f"Ranks of the first {counted(len(shown), 'candidate')} for {query!r} at each stage; {kept} kept."
+    return described(figure, f"{words} In front: {front}.")
 
 
 @house_style()
@@ -63,15 +82,15 @@ def budget_bars(records: Sequence[RunRecord]) -> Figure:
     figure, axes = canvas(0.5 * max(len(records), 2) + 1.2)
     for place, record in enumerate(records):
         _draw_budget(axes, place, record)
-    axes.set_yticks(range(len(records)), [one_line(one.summary.query, _LABEL_CHARS) for one in records])
+    axes.set_yticks(range(len(records)), [shortened(one.summary.query, _QUERY_COLUMNS) for one in records])
     axes.set_ylim(max(len(records), 1) - 0.4, -0.6)
-    axes.set_xlim(left=0)
-    axes.margins(x=0.45)
+    axes.set_xlim(0, (1 + _NOTE_SHARE) * max(map(_extent, records), default=1))
     axes.set_xlabel("tokens")
     axes.set_title("Budget by run: a piece is a fragment, the mark is the budget")
-    return described(
-        figure, " ".join(["Tokens by run.", *(f"{one.summary.query!r}: {_spent(one)}." for one in records)])
-    )
+    if not records:
+        left_blank(axes, "No run.")
+    said = [f"{shortened(one.summary.query, _TITLE_COLUMNS)!r}: {_spent(one, '; ')}." for one in records]
+    return described(figure, " ".join(["Tokens by run.", *(said or ["No run."])]))
 
 
 @house_style()
@@ -84,14 +103,17 @@ def stage_times(records: Sequence[RunRecord]) -> Figure:
         widths = table[stage].tolist()
         axes.barh(range(len(table)), widths, left=left, label=stage, edgecolor=PAPER, **_filling(stage, position))
         left = [start + width for start, width in zip(left, widths, strict=True)]
-    axes.set_yticks(range(len(table)), [one_line(query, _LABEL_CHARS) for query in table.index])
+    axes.set_yticks(range(len(table)), [shortened(query, _QUERY_COLUMNS) for query in table.index])
     axes.invert_yaxis()
     axes.set_xlabel("milliseconds")
     axes.set_title("Time by stage")
-    if len(table):
-        figure.legend(loc="outside lower center", ncols=min(len(table.columns), 7))
-    longest = f" Most of it: {table.sum().idxmax()}." if len(table) else ""
-    return described(figure, f"Milliseconds that each stage took in {len(table)} activations.{longest}")
+    if not len(table):
+        left_blank(axes, "No run.")
+        return described(figure, "Milliseconds that each stage took: No run.")
+    figure.legend(loc="outside lower center", ncols=min(len(table.columns), 7), handlelength=3, handleheight=1.2)
+    sums = table.sum()
+    words = f"Milliseconds that each stage took in {counted(len(table), 'activation')}."
+    return described(figure, f"{words} Most of it: {sums.idxmax()}, {sums.max():.1f} of {sums.sum():.1f} ms.")
 
 
 def _squeeze(axes: Axes, deep: int, deepest: int) -> None:
@@ -118,11 +140,18 @@ def _draw_budget(axes: Axes, place: int, record: RunRecord) -> None:
     budget = record.summary.budget
     if budget is not None:
         axes.plot([budget.budget_tokens] * 2, [place - 0.4, place + 0.4], color=INK, linewidth=2)
-    edge = max(start, budget.budget_tokens if budget else 0)
-    axes.annotate(_spent(record), (edge, place), xytext=(8, 0), textcoords="offset points", va="center", fontsize=8)
+    words = "\n".join(fill(line, _NOTE_COLUMNS) for line in _spent(record, "\n").splitlines())
+    edge = (_extent(record), place)
+    axes.annotate(words, edge, xytext=(8, 0), textcoords="offset points", va="center", fontsize=8)
 
 
-def _spent(record: RunRecord) -> str:
+def _extent(record: RunRecord) -> int:
+    """How far a bar or its mark goes; 1 at least."""
+    budget = record.summary.budget
+    return max(sum(one.tokens for one in record.fragments), budget.budget_tokens if budget else 1)
+
+
+def _spent(record: RunRecord, between: str) -> str:
     budget = record.summary.budget
     if budget is None:
         return f"{record.summary.state}, nothing handed out"
@@ -131,14 +160,14 @@ def _spent(record: RunRecord) -> str:
     used = (
         f"{budget.tokens} of {budget.budget_tokens} tokens, {budget.fragments} of {budget.budget_fragments} fragments"
     )
-    return f"{used}\ndropped: {dropped}" if dropped else used
+    return f"{used}{between}dropped: {dropped}" if dropped else used
 
 
 def _filling(stage: str, position: int) -> dict[str, Any]:
     if stage == OTHER:
-        return {"color": GREY}
+        return {"color": GREY, "hatch": "xxxx"}
     again, place = divmod(position, len(PALETTE))
-    return {"color": PALETTE[place], "hatch": HATCHES[again % len(HATCHES)]}
+    return {"color": PALETTE[place], "hatch": HATCHES[(place + again) % len(HATCHES)]}
 
 
 def _long_stages(table: pd.DataFrame) -> pd.DataFrame:
@@ -157,7 +186,7 @@ def _draw_path(axes: Axes, candidate: Candidate, stages: Sequence[_Stage], colou
     label = f"{candidate.path} {candidate.heading_path[-1] if candidate.heading_path else ''}"
     became = "" if kept else f" ({candidate.exclusion_reason})"
     axes.annotate(
-        one_line(label, _LABEL_CHARS) + became,
+        shortened(label, _LABEL_COLUMNS) + became,
         points[-1],
         xytext=(8, 0),
         textcoords="offset points",
