@@ -13,6 +13,7 @@ import pytest
 
 from tests.app.places import PAGES, ask, home_with, write
 from tests.evaluation.recorded import record_run, request
+from tests.views.conftest import QUERIES
 from workbench.app import Home, Project
 from workbench.core.case import EvidenceRef
 from workbench.core.errors import StorageError
@@ -25,18 +26,7 @@ from workbench.models.fake import FakeEmbedder
 from workbench.storage.faults import on_step
 from workbench.views.diagnostics import DiagnosticsWidget, diagnose
 
-QUERIES = ("which database keeps the job queue", "发布前检查什么", "green tea water")
 QUEUE, TEA = "decisions/queue.md", "user/tea.md"
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    """Four pages and three runs, the newest first: about tea, in Chinese, about a queue."""
-    project = Home.open(tmp_path / "home", engine="fake").project(write(tmp_path / "memory", PAGES))
-    project.refresh()
-    for query in QUERIES:
-        ask(project, query)
-    return project
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.app.places import PAGES, ask, write
+from tests.views.conftest import QUERIES
 from workbench.app import Home, Project
 from workbench.core.case import Case, CaseState, EvidenceRef
 from workbench.core.errors import StorageError
@@ -20,20 +21,9 @@ from workbench.storage.faults import on_step
 from workbench.views.labeling import LabelingWidget, label
 from workbench.views.labeling.session import LabelingSession
 
-QUERIES = ("which database keeps the job queue", "发布前检查什么", "green tea water")
 QUEUE, TEA, STORAGE = "decisions/queue.md", "user/tea.md", "decisions/storage.md"
 STEPS = ("blobs.secure", "central.create_case", "central.create_case.commit")
 STEPS += ("central.resolve_case", "central.resolve_case.evidence", "central.resolve_case.commit")
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    """Four pages and three runs, the newest first: about tea, in Chinese, about a queue."""
-    project = Home.open(tmp_path / "home", engine="fake").project(write(tmp_path / "memory", PAGES))
-    project.refresh()
-    for query in QUERIES:
-        ask(project, query)
-    return project
 
 
 @pytest.fixture
