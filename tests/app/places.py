@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,9 @@ PAGES = {
     "user/tea.md": "# Tea\n\nGreen tea in the morning, water at seventy degrees.\n",
     "runbooks/release.md": "# 发布检查\n\n发布前先跑数据库迁移的预演，再确认告警静默。\n",
 }
+
+QUERIES = ("which database keeps the job queue", "发布前检查什么", "green tea water")
+"""About a queue, in Chinese, about tea."""
 
 
 def write(root: Path, pages: Mapping[str, str]) -> Path:
@@ -45,6 +48,15 @@ def set_states(root: Path, version: int, **states: str) -> None:
 def ask(project: Project, query: str, **request: Any) -> ActivationResult:
     """One activation."""
     return project.activate(ActivationRequest(query=query, **request))
+
+
+def asked_project(folder: Path, pages: Mapping[str, str] = PAGES, queries: Sequence[str] = QUERIES) -> Project:
+    """An indexed memory of these pages and its runs, the newest last, in a home of its own with the fake engine."""
+    project = Home.open(folder / "home", engine="fake").project(write(folder / "memory", pages))
+    project.refresh()
+    for query in queries:
+        ask(project, query)
+    return project
 
 
 def paths(result: ActivationResult) -> list[str]:

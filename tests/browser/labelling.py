@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.app.places import PAGES, write
+from tests.app.places import PAGES, QUERIES, write
 from tests.browser.lab import PATIENCE_S, Lab
 from workbench.app import Home
 from workbench.core.case import Case, EvidenceRef
 
-QUERIES = ["which database keeps the job queue", "发布前检查什么", "green tea water"]
 QUEUE, TEA, STORAGE = "decisions/queue.md", "user/tea.md", "decisions/storage.md"
 PATIENCE_MS = 1_000 * PATIENCE_S
 Shown = Callable[..., "Labelling"]
@@ -72,9 +71,9 @@ def home_projects(home: Home) -> list[str]:
 
 
 def show_labelling(
-    lab: Lab, page: Page, folder: Path, pages: dict[str, str] = PAGES, queries: list[str] = QUERIES
+    lab: Lab, page: Page, folder: Path, pages: dict[str, str] = PAGES, queries: Sequence[str] = QUERIES
 ) -> Labelling:
     """The notebook on four pages and three runs, the newest about tea; or on other pages and questions."""
     memory, home = write(folder / "memory", pages), folder / "home"
-    lab.show(page, "10_label_evidence", home=str(home), memory=str(memory), queries=queries)
+    lab.show(page, "10_label_evidence", home=str(home), memory=str(memory), queries=list(queries))
     return Labelling(page, home)

@@ -10,7 +10,7 @@ from statistics import median
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.app.places import PAGES, ask, finished, workbench, write
+from tests.app.places import QUERIES, asked_project, finished, workbench, write
 from tests.browser.lab import PATIENCE_S, Lab, in_the_dark, keep_picture
 from tests.browser.many_runs import many_runs
 from tests.evaluation.recorded import record_run, request
@@ -22,7 +22,6 @@ from workbench.evaluation.runs import INTERRUPTED
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-QUERIES = ["which database keeps the job queue", "发布前检查什么", "green tea water"]
 QUEUE, TEA = "decisions/queue.md", "user/tea.md"
 PATIENCE_MS = 1_000 * PATIENCE_S
 BROKEN = RunError(stage="dense", code="internal", summary="The vectors could not be read.")
@@ -69,15 +68,6 @@ class Diagnostics:
         found = [run.query for run in home.history.list(self.project.project_id, 10_000)]
         home.store.close()
         return found
-
-
-def asked_project(folder: Path, pages: dict[str, str] = PAGES, queries: list[str] = QUERIES) -> Project:
-    """An indexed memory and its runs, the newest last."""
-    project = Home.open(folder / "home", engine="fake").project(write(folder / "memory", pages))
-    project.refresh()
-    for query in queries:
-        ask(project, query)
-    return project
 
 
 def confirm(project: Project, query: str, resource_id: str) -> str:

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.app.places import PAGES, ask, home_with, write
+from tests.app.places import PAGES, QUERIES, ask, asked_project, home_with, write
 from tests.evaluation.recorded import record_run, request
-from tests.views.conftest import QUERIES
 from workbench.app import Home, Project
 from workbench.core.case import EvidenceRef
 from workbench.core.errors import StorageError
@@ -431,11 +430,8 @@ def test_a_memory_without_runs_says_nothing_wrong(tmp_path: Path) -> None:
 
 def test_markup_of_a_memory_stays_the_text_it_is(tmp_path: Path) -> None:
     hostile = "# <b>Tea</b>\n\n<script>alert('tea')</script> <img src=x onerror=alert(1)> about tea\n"
-    project = Home.open(tmp_path / "home", engine="fake").project(write(tmp_path / "memory", {"a.md": hostile}))
-    project.refresh()
-    ask(project, "<script>alert('tea')</script>")
 
-    widget = opened_on(project)
+    widget = opened_on(asked_project(tmp_path, {"a.md": hostile}, ["<script>alert('tea')</script>"]))
 
     assert "<script>alert('tea')</script>" in widget.run["candidates"][0]["excerpt"]
     assert widget.run["query"] == "<script>alert('tea')</script>"
